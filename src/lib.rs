@@ -1,0 +1,5 @@
+//! Memtide: a memory backend for AI agents.
+
+pub mod clock;
+pub mod error;
+pub mod id;
