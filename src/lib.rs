@@ -1,5 +1,32 @@
 //! Memtide: a memory backend for AI agents.
+//!
+//! An agent keeps the task at hand in working memory and what must last in durable memory. This crate is the whole
+//! service. Read it from the outside in:
+//!
+//! * [`cli`] starts things; [`http`] is the door; each handler decodes, calls one operation, encodes.
+//! * Operations live in the domains: [`memory`], [`auth`], [`tenant`]. An operation checks the right, does slow
+//!   outside work, then opens a transaction.
+//! * Domains reach Postgres through [`db`], with a [`auth::Permit`] in hand, and Redis through [`kv`].
+//!
+//! `docs/architecture.md` tells the same with the reasons.
 
+pub mod app;
+pub mod auth;
+pub mod cli;
 pub mod clock;
+pub mod config;
+pub mod db;
+pub mod embed;
 pub mod error;
+pub mod http;
 pub mod id;
+pub mod kv;
+pub mod memory;
+pub mod page;
+pub mod seal;
+pub mod telemetry;
+pub mod tenant;
+pub mod time;
+
+/// The migrations, built into the program.
+pub static MIGRATOR: sqlx::migrate::Migrator = sqlx::migrate!();

@@ -1,0 +1,169 @@
+//! Who calls, and what they may do.
+//!
+//! A [`Caller`] is what a verified token says. A [`Permit`] is one right of a caller, proven; data is reached only
+//! through one. Rights are denied by default: an empty list matches nothing, a missing claim grants nothing.
+
+mod right;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+pub use right::{Action, Actor, ActorKind, Area, Namespace, Rights};
+
+use crate::error::{Error, Result};
+use crate::id::{CapabilityId, KeyId, TenantId};
+use crate::memory::{Scope, Sensitivity};
+
+/// What a verified capability or personal token says. Cloning is cheap.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    claims: Arc<Claims>,
+}
+
+/// The content of a capability, whatever form it came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claims {
+    /// The only tenant the token reaches.
+    pub tenant: TenantId,
+    /// The only namespace the token reaches.
+    pub namespace: Namespace,
+    /// The key or personal token the rights come from; the principal of idempotency keys and of the audit log.
+    pub key: KeyId,
+    /// The capability's own id; absent for a personal token.
+    pub jti: Option<CapabilityId>,
+    /// What may be done to which sort of memory.
+    pub rights: Rights,
+    /// Whose memory may be touched; absent means everybody's in the namespace.
+    pub scopes: Option<Vec<Scope>>,
+    /// Which records exist for this token.
+    pub sensitivity: BTreeSet<Sensitivity>,
+    /// Whether the tenant's configuration may be changed. Grants no memory right.
+    pub control: bool,
+    /// In whose name writes are made.
+    pub actor: Actor,
+    /// When the token ends; a personal token may have no end.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// The capabilities this one was attenuated from, outermost first.
+    pub ancestors: Vec<CapabilityId>,
+}
+
+impl Caller {
+    /// The caller that verified claims describe. Only `auth` verifies.
+    pub(in crate::auth) fn new(claims: Claims) -> Self {
+        Self { claims: Arc::new(claims) }
+    }
+
+    /// What the token says.
+    pub fn claims(&self) -> &Claims {
+        &self.claims
+    }
+
+    /// Proves that the caller may do this, or refuses with 403.
+    pub fn permit(&self, action: Action, area: Area) -> Result<Permit> {
+        if self.claims.rights.allows(area, action) {
+            return Ok(Permit { claims: Arc::clone(&self.claims), action });
+        }
+        Err(Error::Forbidden(format!("the capability does not grant {action} on {area}").into()))
+    }
+
+    /// Proves that the caller may change the tenant's configuration, or refuses with 403.
+    pub fn require_control(&self) -> Result<()> {
+        if self.claims.control {
+            Ok(())
+        } else {
+            Err(Error::Forbidden("the capability does not grant control".into()))
+        }
+    }
+}
+
+/// One right of a caller, proven: the key to a tenant's data.
+#[derive(Debug, Clone)]
+pub struct Permit {
+    claims: Arc<Claims>,
+    action: Action,
+}
+
+impl Permit {
+    /// The tenant whose data may be reached.
+    pub fn tenant(&self) -> TenantId {
+        self.claims.tenant
+    }
+
+    /// The namespace within the tenant.
+    pub fn namespace(&self) -> &Namespace {
+        &self.claims.namespace
+    }
+
+    /// What may be done.
+    pub fn action(&self) -> Action {
+        self.action
+    }
+
+    /// The key or personal token behind the request.
+    pub fn key(&self) -> KeyId {
+        self.claims.key
+    }
+
+    /// In whose name writes are made.
+    pub fn actor(&self) -> &Actor {
+        &self.claims.actor
+    }
+
+    /// The only scopes that may be touched, if the token is limited to some.
+    pub fn scopes(&self) -> Option<&[Scope]> {
+        self.claims.scopes.as_deref()
+    }
+
+    /// Which records exist for this token.
+    pub fn sensitivity(&self) -> &BTreeSet<Sensitivity> {
+        &self.claims.sensitivity
+    }
+
+    /// Whether a record of this scope and sensitivity exists for this token.
+    pub fn sees(&self, scope: &Scope, sensitivity: Sensitivity) -> bool {
+        let in_scope = self.claims.scopes.as_ref().is_none_or(|scopes| scopes.contains(scope));
+        in_scope && self.claims.sensitivity.contains(&sensitivity)
+    }
+
+    /// Refuses a write outside of the token's scopes or above its sensitivity.
+    pub fn require(&self, scope: &Scope, sensitivity: Sensitivity) -> Result<()> {
+        if self.sees(scope, sensitivity) {
+            return Ok(());
+        }
+        if self.claims.sensitivity.contains(&sensitivity) {
+            return Err(Error::Forbidden("the capability does not reach this scope".into()));
+        }
+        Err(Error::Forbidden(format!("the capability does not reach {sensitivity} records").into()))
+    }
+}
+
+/// The right to work across tenants.
+#[derive(Debug, Clone)]
+pub struct OperatorPermit {
+    actor: String,
+}
+
+impl OperatorPermit {
+    /// The service itself: housekeeping, and looking up a token before its tenant is known.
+    pub(crate) fn service() -> Self {
+        Self { actor: "service".to_owned() }
+    }
+
+    /// Somebody at the command line, who holds the database's password.
+    pub(crate) fn command_line() -> Self {
+        Self { actor: "command line".to_owned() }
+    }
+
+    /// An operator whose key was verified. Only `auth` verifies.
+    #[expect(dead_code, reason = "the operator API comes next")]
+    pub(in crate::auth) fn operator(key: KeyId) -> Self {
+        Self { actor: key.to_string() }
+    }
+
+    /// Who it is, for the audit log.
+    pub fn actor(&self) -> &str {
+        &self.actor
+    }
+}

@@ -1,0 +1,271 @@
+//! The configuration: read once from the environment, checked whole, every fault named at once.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::embed::{EmbedConfig, HttpConfig, LocalConfig};
+
+/// Everything the environment decides.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where and how HTTP is served.
+    pub http: Http,
+    /// The Postgres that holds what must last.
+    pub database: Database,
+    /// The Redis that holds working memory.
+    pub redis_url: Secret,
+    /// The deployment secret: seals the signing keys. At least 32 bytes.
+    pub secret: Secret,
+    /// What turns text into vectors.
+    pub embedding: EmbedConfig,
+    /// How telemetry leaves the process.
+    pub telemetry: Telemetry,
+    /// A local stack: one developer, capabilities of up to 30 days, no rate limits.
+    pub local: bool,
+}
+
+/// Where and how HTTP is served.
+#[derive(Debug, Clone)]
+pub struct Http {
+    /// The address the API listens on.
+    pub address: SocketAddr,
+    /// Where `/metrics` listens, when it is not to be on the API's address.
+    pub metrics_address: Option<SocketAddr>,
+    /// The URL clients use, for the OpenAPI document and printed hints.
+    pub public_url: String,
+    /// A token that every request must carry as bearer, if set.
+    pub access_token: Option<Secret>,
+}
+
+/// The Postgres that holds what must last.
+#[derive(Debug, Clone)]
+pub struct Database {
+    /// The service's URL, as the ordinary role `memtide_app`.
+    pub url: Secret,
+    /// A superuser's URL; only `memtide migrate`, `dev` and `doctor` use it.
+    pub admin_url: Option<Secret>,
+    /// Connections of this process, at most.
+    pub pool: u32,
+}
+
+/// How telemetry leaves the process.
+#[derive(Debug, Clone)]
+pub struct Telemetry {
+    /// A `tracing` filter, such as `info` or `memtide=debug`.
+    pub filter: String,
+    /// JSON lines; else text for people.
+    pub json: bool,
+    /// An OTLP endpoint that takes traces over HTTP; off when absent.
+    pub otlp_endpoint: Option<String>,
+}
+
+/// A value that never shows itself in logs or errors.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Hides a value.
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// The value, for the one place that needs it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+/// All that is wrong with the environment.
+#[derive(Debug, thiserror::Error)]
+#[error("the configuration is wrong:\n{}", .0.iter().map(|fault| format!("  - {fault}")).collect::<Vec<_>>().join("\n"))]
+pub struct Faults(Vec<String>);
+
+impl Config {
+    /// Reads and checks the process's environment.
+    pub fn from_env() -> Result<Self, Faults> {
+        #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
+        Self::read(|name| std::env::var(name).ok())
+    }
+
+    /// Reads and checks an environment given as a function from names to values.
+    pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Self, Faults> {
+        let mut env = Reader { get: &get, faults: Vec::new() };
+        let host = env.or("MEMTIDE_HOST", IpAddr::from([127, 0, 0, 1]));
+        let port = env.or("MEMTIDE_PORT", 8080_u16);
+        let cores =
+            std::thread::available_parallelism().map_or(2, |cores| u32::try_from(cores.get()).unwrap_or(2));
+        let config = Self {
+            http: Http {
+                address: SocketAddr::new(host, port),
+                metrics_address: env.optional("MEMTIDE_METRICS_ADDR"),
+                public_url: env.or("MEMTIDE_PUBLIC_URL", format!("http://127.0.0.1:{port}")),
+                access_token: env.optional("MEMTIDE_ACCESS_TOKEN"),
+            },
+            database: Database {
+                url: env.url("DATABASE_URL", &["postgres", "postgresql"]),
+                admin_url: env.optional("DATABASE_ADMIN_URL"),
+                pool: env.within("MEMTIDE_DB_POOL", (2 * cores).max(8), 1, 1_000),
+            },
+            redis_url: env.url("REDIS_URL", &["redis", "rediss"]),
+            secret: env.secret("MEMTIDE_SECRET", 32),
+            embedding: env.embedding(cores),
+            telemetry: Telemetry {
+                filter: env.or("MEMTIDE_LOG", "info".to_owned()),
+                json: env.one_of("MEMTIDE_LOG_FORMAT", &["json", "text"]) == "json",
+                otlp_endpoint: env.optional("OTEL_EXPORTER_OTLP_ENDPOINT"),
+            },
+            local: env.one_of("MEMTIDE_LOCAL", &["0", "1"]) == "1",
+        };
+        if env.faults.is_empty() { Ok(config) } else { Err(Faults(env.faults)) }
+    }
+}
+
+struct Reader<'a> {
+    get: &'a dyn Fn(&str) -> Option<String>,
+    faults: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// Unset and empty are the same, as in a compose file that passes on an unset variable.
+    fn text(&self, name: &str) -> Option<String> {
+        (self.get)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    }
+
+    fn optional<T: FromStr<Err: fmt::Display>>(&mut self, name: &str) -> Option<T> {
+        match self.text(name)?.parse() {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.faults.push(format!("{name}: {error}"));
+                None
+            }
+        }
+    }
+
+    fn or<T: FromStr<Err: fmt::Display>>(&mut self, name: &str, default: T) -> T {
+        self.optional(name).unwrap_or(default)
+    }
+
+    fn within<T: FromStr<Err: fmt::Display> + PartialOrd + fmt::Display + Copy>(
+        &mut self,
+        name: &str,
+        default: T,
+        least: T,
+        most: T,
+    ) -> T {
+        let value = self.or(name, default);
+        if value < least || value > most {
+            self.faults.push(format!("{name}: {value} is outside of {least} to {most}"));
+        }
+        value
+    }
+
+    /// The first of the choices is the default.
+    fn one_of(&mut self, name: &str, choices: &[&'static str]) -> &'static str {
+        let Some(text) = self.text(name) else { return choices[0] };
+        choices.iter().find(|&&choice| choice == text).copied().unwrap_or_else(|| {
+            self.faults.push(format!("{name}: {text:?} is none of {}", choices.join(", ")));
+            choices[0]
+        })
+    }
+
+    /// The fault does not repeat the value: it holds a password.
+    fn url(&mut self, name: &str, schemes: &[&str]) -> Secret {
+        let text = self.text(name).unwrap_or_default();
+        let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+        if text.is_empty() {
+            self.faults.push(format!("{name}: is not set"));
+        } else if !scheme.is_some_and(|scheme| schemes.contains(&scheme)) {
+            self.faults.push(format!("{name}: does not start with {}://", schemes.join(":// or ")));
+        }
+        Secret(text)
+    }
+
+    fn embedding(&mut self, cores: u32) -> EmbedConfig {
+        match self.one_of("MEMTIDE_EMBEDDER", &["local", "http", "off"]) {
+            "off" => EmbedConfig::Off,
+            "http" => EmbedConfig::Http(HttpConfig {
+                base_url: self.or("MEMTIDE_EMBED_URL", "https://api.openai.com".to_owned()),
+                key: self.optional("MEMTIDE_EMBED_KEY"),
+                model: self.or("MEMTIDE_EMBED_MODEL", "text-embedding-3-small".to_owned()),
+                dimensions: self.within("MEMTIDE_EMBED_DIMENSIONS", 1_536, 1, 4_000),
+                batch: self.within("MEMTIDE_EMBED_BATCH", 64, 1, 2_048),
+                timeout: Duration::from_millis(self.within("MEMTIDE_EMBED_TIMEOUT_MS", 5_000, 1, 60_000)),
+                retries: self.within("MEMTIDE_EMBED_RETRIES", 2, 0, 10),
+            }),
+            _ => EmbedConfig::Local(LocalConfig {
+                model_dir: self.or("MEMTIDE_MODEL_DIR", PathBuf::from(".dev/model")),
+                // One core is left for Postgres and for the requests themselves.
+                workers: self.within("MEMTIDE_EMBED_WORKERS", cores.max(2) as usize - 1, 1, 256),
+            }),
+        }
+    }
+
+    fn secret(&mut self, name: &str, least_bytes: usize) -> Secret {
+        let text = self.text(name).unwrap_or_default();
+        if text.len() < least_bytes {
+            self.faults.push(format!("{name}: needs at least {least_bytes} bytes, has {}", text.len()));
+        }
+        Secret(text)
+    }
+}
+
+impl FromStr for Secret {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env(extra: &'static [(&'static str, &'static str)]) -> impl Fn(&str) -> Option<String> {
+        let base = [
+            ("DATABASE_URL", "postgres://memtide_app:hunter2@localhost/memtide"),
+            ("REDIS_URL", "redis://localhost"),
+            ("MEMTIDE_SECRET", "0123456789abcdef0123456789abcdef"),
+        ];
+        move |name| {
+            let found = extra.iter().chain(&base).find(|(key, _)| *key == name);
+            found.map(|(_, value)| (*value).to_owned())
+        }
+    }
+
+    #[test]
+    fn the_defaults_need_three_values() {
+        let config = Config::read(env(&[])).expect("three values are enough");
+        assert_eq!(config.http.address.to_string(), "127.0.0.1:8080");
+        assert_eq!(config.http.public_url, "http://127.0.0.1:8080");
+        assert!(config.telemetry.json && !config.local);
+    }
+
+    #[test]
+    fn every_fault_is_named_at_once_and_no_secret_is_shown() {
+        let faults = Config::read(env(&[
+            ("DATABASE_URL", "mysql://root:hunter2@localhost"),
+            ("REDIS_URL", ""),
+            ("MEMTIDE_SECRET", "short-hunter2"),
+            ("MEMTIDE_PORT", "99999"),
+            ("MEMTIDE_DB_POOL", "0"),
+            ("MEMTIDE_LOG_FORMAT", "xml"),
+        ]))
+        .expect_err("six faults")
+        .to_string();
+        for name in ["DATABASE_URL", "REDIS_URL", "MEMTIDE_SECRET", "MEMTIDE_PORT", "MEMTIDE_DB_POOL", "xml"]
+        {
+            assert!(faults.contains(name), "{name} is not in {faults}");
+        }
+        assert!(!faults.contains("hunter2"));
+    }
+}

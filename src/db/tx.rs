@@ -1,0 +1,166 @@
+//! The two kinds of transaction. Neither can be had without a proof of the right to it.
+
+use std::ops::{Deref, DerefMut};
+
+use sqlx::{AssertSqlSafe, PgConnection, Postgres, Transaction};
+
+use super::error::is_passing;
+use super::{Db, OnConstraint};
+use crate::auth::{Action, OperatorPermit, Permit};
+use crate::error::{Error, Result};
+use crate::id::TenantId;
+
+/// How often BEGIN is tried on another connection when the one at hand turns out to be broken.
+const BEGIN_ATTEMPTS: usize = 3;
+
+/// The number of a namespace that does not exist: it matches no row.
+const NO_NAMESPACE: i32 = 0;
+
+/// A transaction that sees the rows of one tenant, and in which one namespace is meant.
+#[derive(Debug)]
+pub struct TenantTx {
+    tx: Transaction<'static, Postgres>,
+    tenant: TenantId,
+    ns: i32,
+}
+
+/// A transaction that sees the rows of all tenants.
+#[derive(Debug)]
+pub struct OperatorTx {
+    tx: Transaction<'static, Postgres>,
+}
+
+impl Db {
+    /// Begins a transaction within the tenant and namespace of a permit.
+    ///
+    /// A permit to write makes the namespace if it does not exist yet.
+    pub async fn begin(&self, permit: &Permit) -> Result<TenantTx> {
+        let tenant = permit.tenant();
+        // The id is a UUID of ours, so that nothing of the caller's stands in this text. One round trip does both.
+        let sql = format!("BEGIN; SELECT set_config('memtide.tenant', '{}', true)", tenant.uuid());
+        let mut tx = TenantTx { tx: self.begin_with(sql).await?, tenant, ns: NO_NAMESPACE };
+        tx.ns = self.resolve_namespace(&mut tx, permit).await?;
+        Ok(tx)
+    }
+
+    /// Begins a transaction across tenants, for an operator or for the service's own housekeeping.
+    pub async fn begin_operator(&self, _: &OperatorPermit) -> Result<OperatorTx> {
+        let sql = "BEGIN; SELECT set_config('role', 'memtide_operator', true)".to_owned();
+        Ok(OperatorTx { tx: self.begin_with(sql).await? })
+    }
+
+    async fn begin_with(&self, sql: String) -> Result<Transaction<'static, Postgres>> {
+        let mut attempt = 1;
+        loop {
+            match self.pool.begin_with(AssertSqlSafe(sql.clone())).await {
+                Ok(tx) => return Ok(tx),
+                // Nothing was done yet, so that trying again is safe. A pool that is busy is not tried twice.
+                Err(error) if attempt < BEGIN_ATTEMPTS && is_passing(&error) && !is_busy(&error) => {
+                    attempt += 1
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    async fn resolve_namespace(&self, tx: &mut TenantTx, permit: &Permit) -> Result<i32> {
+        let key = (tx.tenant, permit.namespace().as_str().to_owned());
+        if let Some(ns) = self.namespaces.get(&key) {
+            return Ok(ns);
+        }
+        if let Some(ns) = find_namespace(tx, &key.1).await? {
+            self.namespaces.insert(key, ns);
+            return Ok(ns);
+        }
+        if permit.action() == Action::Write { create_namespace(tx, &key.1).await } else { Ok(NO_NAMESPACE) }
+    }
+}
+
+fn is_busy(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed)
+}
+
+async fn find_namespace(tx: &mut TenantTx, name: &str) -> Result<Option<i32>> {
+    let tenant = tx.tenant.uuid();
+    let ns =
+        sqlx::query_scalar!("SELECT ns FROM namespaces WHERE tenant_id = $1 AND name = $2", tenant, name)
+            .fetch_optional(&mut **tx)
+            .await?;
+    Ok(ns)
+}
+
+/// Not cached: the transaction may still be rolled back.
+async fn create_namespace(tx: &mut TenantTx, name: &str) -> Result<i32> {
+    let tenant = tx.tenant.uuid();
+    // Two writers who create at once would take the same number; the second waits here instead.
+    sqlx::query!("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", format!("namespaces:{tenant}"))
+        .execute(&mut **tx)
+        .await?;
+    if let Some(ns) = find_namespace(tx, name).await? {
+        return Ok(ns);
+    }
+    sqlx::query_scalar!(
+        "INSERT INTO namespaces (tenant_id, ns, name, created_at)
+         SELECT $1, coalesce(max(ns), 0) + 1, $2, now()
+         FROM namespaces
+         WHERE tenant_id = $1
+         RETURNING ns",
+        tenant,
+        name
+    )
+    .fetch_one(&mut **tx)
+    .await
+    .on_constraint("namespaces_tenant", || Error::NotFound("tenant"))
+}
+
+impl TenantTx {
+    /// The tenant whose rows this transaction sees, for the `tenant_id = $1` of every statement.
+    pub fn tenant(&self) -> uuid::Uuid {
+        self.tenant.uuid()
+    }
+
+    /// The short form of the namespace; 0, which matches nothing, when it does not exist.
+    pub fn ns(&self) -> i32 {
+        self.ns
+    }
+
+    /// Makes everything done here last.
+    pub async fn commit(self) -> Result<()> {
+        Ok(self.tx.commit().await?)
+    }
+}
+
+impl OperatorTx {
+    /// Makes everything done here last.
+    pub async fn commit(self) -> Result<()> {
+        Ok(self.tx.commit().await?)
+    }
+}
+
+impl Deref for TenantTx {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        &self.tx
+    }
+}
+
+impl DerefMut for TenantTx {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        &mut self.tx
+    }
+}
+
+impl Deref for OperatorTx {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        &self.tx
+    }
+}
+
+impl DerefMut for OperatorTx {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        &mut self.tx
+    }
+}

@@ -1,0 +1,200 @@
+//! Pure: who is next on the model's threads, and who is turned away.
+//!
+//! Queries go before ingest, because somebody waits for each. Within both, tenants take turns text by text, so that
+//! a flood from one delays the others by one text at a time. Queues are counted in tokens, because tokens are time.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use crate::id::TenantId;
+
+/// More texts at once would not be faster a token, only later to the first.
+const INGEST_BATCH_TOKENS: usize = 256;
+
+/// A query that arrives now waits for the batch that is running: keep it short.
+const QUERY_BATCH_TOKENS: usize = 128;
+
+/// What one thread can do in about two seconds: a query that waits longer is better refused.
+const QUERY_QUEUE_TOKENS: usize = 8_000;
+
+/// What one thread can do in about ten seconds, which is as long as a request may take.
+const INGEST_QUEUE_TOKENS: usize = 40_000;
+
+/// Ingest that has waited so long takes turns with queries.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Tokens a second on one thread, until it has been measured.
+const ASSUMED_SPEED: f64 = 3_000.0;
+
+/// Which queue a text waits in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// Somebody waits for the answer to a search.
+    Queries,
+    /// The text is to be stored.
+    Ingest,
+}
+
+/// One text that waits for its vector.
+pub struct Job {
+    /// Its tokens.
+    pub tokens: Vec<u32>,
+    /// Where the vector goes; closed if nobody waits any more.
+    pub reply: oneshot::Sender<Vec<f32>>,
+}
+
+/// The texts that wait.
+pub struct Schedule {
+    queries: Queue,
+    ingest: Queue,
+    ingest_was_last: bool,
+    workers: usize,
+    speed: f64,
+}
+
+impl Schedule {
+    /// An empty schedule for this many threads.
+    pub fn new(workers: usize) -> Self {
+        Self {
+            queries: Queue::new(QUERY_QUEUE_TOKENS * workers),
+            ingest: Queue::new(INGEST_QUEUE_TOKENS * workers),
+            ingest_was_last: false,
+            workers,
+            speed: ASSUMED_SPEED,
+        }
+    }
+
+    /// Queues all texts of one call, or none; then says after how long there may be room.
+    pub fn admit(
+        &mut self,
+        lane: Lane,
+        tenant: TenantId,
+        jobs: Vec<Job>,
+        now: Instant,
+    ) -> Result<(), Duration> {
+        let queue = match lane {
+            Lane::Queries => &mut self.queries,
+            Lane::Ingest => &mut self.ingest,
+        };
+        if !queue.has_room_for(tenant) {
+            return Err(self.time_to_drain());
+        }
+        for job in jobs {
+            queue.push(tenant, job, now);
+        }
+        Ok(())
+    }
+
+    /// The texts to run next; empty when nothing waits.
+    pub fn next_batch(&mut self, now: Instant) -> Vec<Job> {
+        let overdue = self.ingest.oldest().is_some_and(|since| now.duration_since(since) >= PATIENCE);
+        let ingest_first = overdue && !self.ingest_was_last;
+        if !ingest_first {
+            let batch = self.queries.take(QUERY_BATCH_TOKENS);
+            if !batch.is_empty() {
+                self.ingest_was_last = false;
+                return batch;
+            }
+        }
+        self.ingest_was_last = true;
+        let queries_wait = self.queries.tokens > 0;
+        self.ingest.take(if queries_wait { QUERY_BATCH_TOKENS } else { INGEST_BATCH_TOKENS })
+    }
+
+    /// Learns how fast a thread is, from a batch it ran.
+    #[expect(clippy::cast_precision_loss, reason = "a batch has a few hundred tokens")]
+    pub fn ran(&mut self, tokens: usize, took: Duration) {
+        let measured = tokens as f64 / took.as_secs_f64().max(1e-6);
+        self.speed += (measured - self.speed) / 16.0;
+    }
+
+    /// How long the threads need for all that waits, as far as it makes sense to tell a caller.
+    #[expect(clippy::cast_precision_loss, reason = "the queues hold less than a million tokens")]
+    fn time_to_drain(&self) -> Duration {
+        let tokens = (self.queries.tokens + self.ingest.tokens) as f64;
+        Duration::from_secs_f64((tokens / (self.speed * self.workers as f64)).clamp(1.0, 60.0))
+    }
+}
+
+/// Texts of many tenants, each with a queue of its own.
+struct Queue {
+    limit: usize,
+    tokens: usize,
+    tenants: HashMap<TenantId, Waiting>,
+    /// The tenants with a text waiting; the first is next.
+    turns: VecDeque<TenantId>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    tokens: usize,
+    jobs: VecDeque<(Instant, Job)>,
+}
+
+impl Queue {
+    fn new(limit: usize) -> Self {
+        Self { limit, tokens: 0, tenants: HashMap::new(), turns: VecDeque::new() }
+    }
+
+    /// A tenant may hold as much as it leaves free. So a flood fills half of the queue and there is always room for
+    /// a newcomer. One call is admitted whole however large it is: that may overshoot, once a tenant, up to twice
+    /// the limit.
+    fn has_room_for(&self, tenant: TenantId) -> bool {
+        match self.tenants.get(&tenant) {
+            None => self.tokens < 2 * self.limit,
+            Some(own) => own.tokens < self.limit.saturating_sub(self.tokens),
+        }
+    }
+
+    fn push(&mut self, tenant: TenantId, job: Job, now: Instant) {
+        let waiting = self.tenants.entry(tenant).or_default();
+        if waiting.jobs.is_empty() {
+            self.turns.push_back(tenant);
+        }
+        waiting.tokens += job.tokens.len();
+        self.tokens += job.tokens.len();
+        waiting.jobs.push_back((now, job));
+    }
+
+    /// Takes texts up to so many tokens, but at least one text if there is one that somebody waits for.
+    fn take(&mut self, max_tokens: usize) -> Vec<Job> {
+        let (mut batch, mut tokens) = (Vec::new(), 0);
+        while let Some(next) = self.next_size()
+            && (batch.is_empty() || tokens + next <= max_tokens)
+        {
+            let Some(job) = self.pop() else { break };
+            if !job.reply.is_closed() {
+                tokens += next;
+                batch.push(job);
+            }
+        }
+        batch
+    }
+
+    /// The tokens of the text whose turn it is.
+    fn next_size(&self) -> Option<usize> {
+        let waiting = self.tenants.get(self.turns.front()?)?;
+        waiting.jobs.front().map(|(_, job)| job.tokens.len())
+    }
+
+    fn pop(&mut self) -> Option<Job> {
+        let tenant = self.turns.pop_front()?;
+        let waiting = self.tenants.get_mut(&tenant)?;
+        let (_, job) = waiting.jobs.pop_front()?;
+        waiting.tokens -= job.tokens.len();
+        self.tokens -= job.tokens.len();
+        if waiting.jobs.is_empty() {
+            self.tenants.remove(&tenant);
+        } else {
+            self.turns.push_back(tenant);
+        }
+        Some(job)
+    }
+
+    /// Since when the oldest text has been waiting.
+    fn oldest(&self) -> Option<Instant> {
+        self.tenants.values().filter_map(|waiting| waiting.jobs.front()).map(|(since, _)| *since).min()
+    }
+}

@@ -1,0 +1,178 @@
+//! How an [`Error`] looks over HTTP (XA-E1 to XA-E4).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Fault};
+
+/// The header that carries a request's id, both ways.
+pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The id of the request, as kept with it.
+#[derive(Debug, Clone)]
+pub struct RequestId(pub String);
+
+/// The body of every answer that is no success (XA-E1).
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorReply {
+    /// Always false.
+    pub ok: bool,
+    /// What went wrong.
+    pub error: ErrorBody,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorBody {
+    /// The stable name of the error.
+    pub code: String,
+    /// What is wrong, for a person.
+    pub message: String,
+    /// The same as the `x-request-id` header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// The field at fault and the limit it broke.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<ErrorDetails>,
+}
+
+/// The field at fault and the limit it broke.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorDetails {
+    /// The field, as a path such as `items[3].content`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub field: String,
+    /// The limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// What was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actual: Option<u64>,
+}
+
+impl ErrorBody {
+    /// The error as it stands in a body; the caller adds the request id.
+    pub fn new(error: &Error) -> Self {
+        let details = match error {
+            Error::Invalid(fault) | Error::Unprocessable(fault) | Error::TooLarge(fault) => details(fault),
+            _ => None,
+        };
+        Self { code: error.code().to_owned(), message: error.to_string(), request_id: None, details }
+    }
+}
+
+fn details(fault: &Fault) -> Option<ErrorDetails> {
+    let (limit, actual) = fault.limit.unzip();
+    let details = ErrorDetails { field: fault.field.to_string(), limit, actual };
+    (!details.field.is_empty() || limit.is_some()).then_some(details)
+}
+
+/// The status of each error.
+pub fn status(error: &Error) -> StatusCode {
+    match error {
+        Error::Invalid(_) => StatusCode::BAD_REQUEST,
+        Error::Unprocessable(_) | Error::IdempotencyMismatch => StatusCode::UNPROCESSABLE_ENTITY,
+        Error::Unauthorized(_) => StatusCode::UNAUTHORIZED,
+        Error::Forbidden(_) | Error::DatabaseMismatch | Error::TenantSuspended => StatusCode::FORBIDDEN,
+        Error::NotFound(_) => StatusCode::NOT_FOUND,
+        Error::Conflict(_) | Error::StillRunning => StatusCode::CONFLICT,
+        Error::Stale { .. } => StatusCode::PRECONDITION_FAILED,
+        Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+        Error::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+fn retry_after(error: &Error) -> Option<Duration> {
+    match error {
+        Error::Unavailable { retry_after, .. } => Some(*retry_after),
+        Error::StillRunning => Some(Duration::from_secs(1)),
+        _ => None,
+    }
+}
+
+/// Leaves the body to [`finish`], which knows the request's id.
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let mut response = status(&self).into_response();
+        let headers = response.headers_mut();
+        if let Some(after) = retry_after(&self) {
+            headers.insert(RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+        }
+        if matches!(self, Error::Unauthorized(_)) {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response.extensions_mut().insert(Arc::new(self));
+        response
+    }
+}
+
+/// Gives every request an id, every answer that id, and every failure its body. The only place that logs a fault.
+pub async fn finish(mut request: Request, next: Next) -> Response {
+    let id = request
+        .headers()
+        .get(&REQUEST_ID)
+        .and_then(|value| value.to_str().ok())
+        .filter(|id| !id.is_empty() && id.len() <= 128 && id.bytes().all(|b| b.is_ascii_graphic()))
+        .map_or_else(|| crate::id::EventId::new().to_string().replacen("evt", "req", 1), str::to_owned);
+    request.extensions_mut().insert(RequestId(id.clone()));
+    let response = next.run(request).await;
+    let mut response = with_error_body(response, &id);
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID.clone(), value);
+    }
+    response
+}
+
+fn with_error_body(response: Response, id: &str) -> Response {
+    let failure = response.extensions().get::<Arc<Error>>().cloned();
+    if let Some(Error::Internal(source)) = failure.as_deref() {
+        tracing::error!(request.id = id, error = %chain(source.as_ref()), "a request failed on a fault of ours");
+    }
+    let mut body = match failure.as_deref() {
+        Some(error) => ErrorBody::new(error),
+        None if has_own_body(&response) => return response,
+        None => unrouted(response.status()),
+    };
+    body.request_id = Some(id.to_owned());
+    let reply = serde_json::to_vec(&ErrorReply { ok: false, error: body });
+    let (mut parts, _) = response.into_parts();
+    parts.headers.remove(axum::http::header::CONTENT_LENGTH);
+    parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Response::from_parts(parts, Body::from(reply.unwrap_or_default()))
+}
+
+fn has_own_body(response: &Response) -> bool {
+    let is_json = |value: &HeaderValue| value.as_bytes().starts_with(b"application/json");
+    let status = response.status();
+    let is_failure = status.is_client_error() || status.is_server_error();
+    !is_failure || response.headers().get(CONTENT_TYPE).is_some_and(is_json)
+}
+
+/// What the router and the layers below it refuse on their own, in plain text.
+fn unrouted(status: StatusCode) -> ErrorBody {
+    let (code, message) = match status {
+        StatusCode::NOT_FOUND => ("not_found", "there is no such route"),
+        StatusCode::METHOD_NOT_ALLOWED => ("method_not_allowed", "the route does not know this method"),
+        StatusCode::PAYLOAD_TOO_LARGE => ("payload_too_large", "the body is larger than 2097152 bytes"),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => ("unsupported_media_type", "the body must be application/json"),
+        StatusCode::REQUEST_TIMEOUT => ("request_timeout", "the request took too long"),
+        status if status.is_client_error() => ("invalid_request", "the request cannot be understood"),
+        _ => ("internal", "internal error"),
+    };
+    ErrorBody { code: code.to_owned(), message: message.to_owned(), request_id: None, details: None }
+}
+
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let sources = std::iter::successors(error.source(), |error| error.source());
+    sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
+}

@@ -1,0 +1,105 @@
+//! Bodies, paths and query strings, refused in our words.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::json;
+use crate::error::{Error, Result};
+
+/// The largest body, in bytes (XA-C13).
+pub const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
+
+/// A JSON body; as an answer, JSON with status 200.
+#[derive(Debug, Clone, Copy)]
+pub struct Json<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
+        let body = json_body(request, state).await?;
+        json::decode(&body).map(Self).map_err(IntoResponse::into_response)
+    }
+}
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        match serde_json::to_vec(&self.0) {
+            Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
+            Err(error) => Error::internal(error).into_response(),
+        }
+    }
+}
+
+/// The bytes of a body that says it is JSON.
+pub async fn json_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Response> {
+    if !says_json(request.headers()) {
+        return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response());
+    }
+    Bytes::from_request(request, state).await.map_err(IntoResponse::into_response)
+}
+
+/// `application/json` or a `+json` type, in UTF-8 (C057).
+fn says_json(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(header::CONTENT_TYPE).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return false };
+    let Ok(value) = value.to_str() else { return false };
+    let value = value.to_ascii_lowercase();
+    let mut parts = value.split(';').map(str::trim);
+    let media_type = parts.next().unwrap_or_default();
+    let is_json = media_type == "application/json"
+        || (media_type.starts_with("application/") && media_type.ends_with("+json"));
+    let charset = parts.find_map(|part| part.strip_prefix("charset="));
+    is_json && charset.is_none_or(|charset| matches!(charset.trim_matches('"'), "utf-8" | "utf8"))
+}
+
+/// A query string; repeated parameters are lists (R-26).
+#[derive(Debug, Clone, Copy)]
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        match axum_extra::extract::Query::from_request_parts(parts, state).await {
+            Ok(axum_extra::extract::Query(value)) => Ok(Self(value)),
+            Err(rejection) => Err(Error::invalid("", reason(&rejection))),
+        }
+    }
+}
+
+/// The parameters in a path.
+#[derive(Debug, Clone, Copy)]
+pub struct Path<T>(pub T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        match axum::extract::Path::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(value)) => Ok(Self(value)),
+            Err(rejection) => Err(Error::invalid("path", rejection.body_text())),
+        }
+    }
+}
+
+fn reason(rejection: &axum_extra::extract::QueryRejection) -> String {
+    let source = std::error::Error::source(rejection);
+    let deepest = std::iter::successors(source, |error| error.source()).last();
+    deepest.map_or_else(|| rejection.to_string(), ToString::to_string)
+}
+
+/// The value of a header that may stand there once (R-13a).
+pub fn header_once<'h>(headers: &'h HeaderMap, name: &'static str) -> Result<Option<&'h str>> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(Error::invalid(name, "stands in the request twice"));
+    }
+    value.to_str().map(Some).map_err(|_| Error::invalid(name, "holds characters that are not ASCII"))
+}

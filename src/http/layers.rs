@@ -1,0 +1,79 @@
+//! What every request passes through, outermost first: request id and error bodies, spans and metrics, the limit on
+//! requests at once, the deadline, the limit on bodies.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::{Router, body::Body};
+use tokio::sync::Semaphore;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::set_header::SetResponseHeaderLayer;
+use tower_http::timeout::TimeoutLayer;
+use tracing::Instrument;
+
+use super::error::{RequestId, finish};
+use super::extract::MAX_BODY_BYTES;
+use crate::app::App;
+use crate::error::Error;
+
+/// How long a request may take.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// How long a request waits for its turn before it is answered 503.
+const TURN_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// Requests at once, for each connection to the database.
+const REQUESTS_PER_CONNECTION: u32 = 4;
+
+/// Puts the layers around the routes.
+pub fn wrap(routes: Router, app: &App) -> Router {
+    let turns = Arc::new(Semaphore::new((REQUESTS_PER_CONNECTION * app.db.pool_size()) as usize));
+    routes
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(CatchPanicLayer::custom(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response()))
+        .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, DEADLINE))
+        .layer(from_fn_with_state(turns, take_turn))
+        .layer(SetResponseHeaderLayer::if_not_present(
+            header::X_CONTENT_TYPE_OPTIONS,
+            HeaderValue::from_static("nosniff"),
+        ))
+        .layer(SetResponseHeaderLayer::if_not_present(
+            header::CACHE_CONTROL,
+            HeaderValue::from_static("no-store"),
+        ))
+        .layer(from_fn(observe))
+        .layer(from_fn(finish))
+}
+
+async fn take_turn(State(turns): State<Arc<Semaphore>>, request: Request, next: Next) -> Response {
+    match tokio::time::timeout(TURN_TIMEOUT, turns.acquire_owned()).await {
+        Ok(Ok(turn)) => {
+            let response = next.run(request).await;
+            drop(turn);
+            response
+        }
+        _ => Error::unavailable("the service").into_response(),
+    }
+}
+
+/// One span and one set of metrics a request. The route's pattern stands for the path, which may hold ids.
+async fn observe(request: Request<Body>, next: Next) -> Response {
+    let path = request.extensions().get::<MatchedPath>().map_or("(none)", MatchedPath::as_str).to_owned();
+    let method = request.method().clone();
+    let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
+    let span = tracing::info_span!("request", request.id = id, http.method = %method, http.route = path);
+    let start = std::time::Instant::now();
+    let response = next.run(request).instrument(span.clone()).await;
+    let elapsed = start.elapsed();
+    let status = response.status();
+    let labels = [("method", method.to_string()), ("route", path), ("status", status.as_u16().to_string())];
+    metrics::counter!("memtide_http_requests_total", &labels).increment(1);
+    metrics::histogram!("memtide_http_request_seconds", &labels[..2]).record(elapsed);
+    let duration_ms = elapsed.as_secs_f64() * 1e3;
+    span.in_scope(|| tracing::info!(http.status = status.as_u16(), duration_ms, "answered"));
+    response
+}

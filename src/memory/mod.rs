@@ -1,0 +1,13 @@
+//! Durable memory: what must last, found by meaning and by words.
+
+mod record;
+mod scope;
+pub mod terms;
+pub mod text;
+mod token;
+mod word;
+
+pub use record::{
+    Category, ChangeKind, Context, Provenance, Record, Sensitivity, SourceContextKind, SourceKind, Status,
+};
+pub use scope::{Scope, ScopeKind, check_identifier};
