@@ -6,6 +6,9 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// The result of every operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -48,6 +51,9 @@ pub enum Error {
     /// A body, a value or a content is too large: 413.
     #[error("{0}")]
     TooLarge(Fault),
+    /// The failure that an earlier request with the same idempotency key was answered with.
+    #[error("{}", .0.report.message)]
+    Kept(Box<KeptError>),
     /// The idempotency key was used with another body: 422.
     #[error("this idempotency key was used with another body")]
     IdempotencyMismatch,
@@ -62,6 +68,74 @@ pub enum Error {
     /// A fault of ours: 500. The source is logged once, at the edge, and never shown.
     #[error("internal error")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// A failure as it is shown to a client, the same on every wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorReport {
+    /// The stable name of the error.
+    pub code: String,
+    /// What is wrong, for a person.
+    pub message: String,
+    /// The field at fault and the limit it broke.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<ErrorDetails>,
+}
+
+/// The field at fault and the limit it broke.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorDetails {
+    /// The field, as a path such as `items[3].content`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub field: String,
+    /// The limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// What was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actual: Option<u64>,
+}
+
+impl ErrorReport {
+    /// The report of an error.
+    pub fn new(error: &Error) -> Self {
+        let fault = match error {
+            Error::Kept(kept) => return kept.report.clone(),
+            Error::Invalid(fault) | Error::Unprocessable(fault) | Error::TooLarge(fault) => Some(fault),
+            _ => None,
+        };
+        let details = fault.map(|fault| {
+            let (limit, actual) = fault.limit.unzip();
+            ErrorDetails { field: fault.field.to_string(), limit, actual }
+        });
+        let is_telling = |details: &ErrorDetails| !details.field.is_empty() || details.limit.is_some();
+        Self { code: error.code().to_owned(), message: error.to_string(), details: details.filter(is_telling) }
+    }
+}
+
+/// A failure as it is kept for repeated requests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptError {
+    /// The HTTP status, 400 to 499.
+    pub status: u16,
+    /// What was said.
+    pub report: ErrorReport,
+}
+
+impl KeptError {
+    /// The failure to keep, if the same request would fail in the same way again.
+    pub fn of(error: &Error) -> Option<Self> {
+        let status = match error {
+            Error::Invalid(_) => 400,
+            Error::Unprocessable(_) => 422,
+            Error::TooLarge(_) => 413,
+            Error::NotFound(_) => 404,
+            Error::Conflict(_) => 409,
+            Error::Stale { .. } => 412,
+            _ => return None,
+        };
+        Some(Self { status, report: ErrorReport::new(error) })
+    }
 }
 
 /// What is wrong with a request: the field, the rule, and the limit it broke.
@@ -148,7 +222,7 @@ impl Error {
     }
 
     /// The stable name of the error, the same on every wire.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> &str {
         match self {
             Self::Invalid(_) => "invalid_request",
             Self::Unprocessable(_) => "unprocessable",
@@ -160,6 +234,7 @@ impl Error {
             Self::Conflict(_) | Self::StillRunning => "conflict",
             Self::Stale { .. } => "precondition_failed",
             Self::TooLarge(_) => "payload_too_large",
+            Self::Kept(kept) => &kept.report.code,
             Self::IdempotencyMismatch => "idempotency_mismatch",
             Self::Unavailable { .. } => "unavailable",
             Self::Internal(_) => "internal",

@@ -20,6 +20,7 @@ pub mod embed;
 pub mod error;
 pub mod http;
 pub mod id;
+pub mod idempotency;
 pub mod kv;
 pub mod memory;
 pub mod page;

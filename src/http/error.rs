@@ -12,10 +12,13 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Fault};
+use crate::error::{Error, ErrorReport};
 
 /// The header that carries a request's id, both ways.
 pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The header that says an answer was given before, to a request with the same idempotency key.
+pub static IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// The id of the request, as kept with it.
 #[derive(Debug, Clone)]
@@ -30,50 +33,14 @@ pub struct ErrorReply {
     pub error: ErrorBody,
 }
 
-/// What went wrong.
+/// What went wrong, and in which request.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorBody {
-    /// The stable name of the error.
-    pub code: String,
-    /// What is wrong, for a person.
-    pub message: String,
+    /// What went wrong.
+    #[serde(flatten)]
+    pub report: ErrorReport,
     /// The same as the `x-request-id` header.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request_id: Option<String>,
-    /// The field at fault and the limit it broke.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub details: Option<ErrorDetails>,
-}
-
-/// The field at fault and the limit it broke.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ErrorDetails {
-    /// The field, as a path such as `items[3].content`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub field: String,
-    /// The limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u64>,
-    /// What was sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actual: Option<u64>,
-}
-
-impl ErrorBody {
-    /// The error as it stands in a body; the caller adds the request id.
-    pub fn new(error: &Error) -> Self {
-        let details = match error {
-            Error::Invalid(fault) | Error::Unprocessable(fault) | Error::TooLarge(fault) => details(fault),
-            _ => None,
-        };
-        Self { code: error.code().to_owned(), message: error.to_string(), request_id: None, details }
-    }
-}
-
-fn details(fault: &Fault) -> Option<ErrorDetails> {
-    let (limit, actual) = fault.limit.unzip();
-    let details = ErrorDetails { field: fault.field.to_string(), limit, actual };
-    (!details.field.is_empty() || limit.is_some()).then_some(details)
+    pub request_id: String,
 }
 
 /// The status of each error.
@@ -85,6 +52,7 @@ pub fn status(error: &Error) -> StatusCode {
         Error::Forbidden(_) | Error::DatabaseMismatch | Error::TenantSuspended => StatusCode::FORBIDDEN,
         Error::NotFound(_) => StatusCode::NOT_FOUND,
         Error::Conflict(_) | Error::StillRunning => StatusCode::CONFLICT,
+        Error::Kept(kept) => StatusCode::from_u16(kept.status).unwrap_or(StatusCode::CONFLICT),
         Error::Stale { .. } => StatusCode::PRECONDITION_FAILED,
         Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
         Error::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
@@ -110,6 +78,9 @@ impl IntoResponse for Error {
         }
         if matches!(self, Error::Unauthorized(_)) {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if matches!(self, Error::Kept(_)) {
+            headers.insert(IDEMPOTENT_REPLAYED.clone(), HeaderValue::from_static("true"));
         }
         response.extensions_mut().insert(Arc::new(self));
         response
@@ -138,13 +109,13 @@ fn with_error_body(response: Response, id: &str) -> Response {
     if let Some(Error::Internal(source)) = failure.as_deref() {
         tracing::error!(request.id = id, error = %chain(source.as_ref()), "a request failed on a fault of ours");
     }
-    let mut body = match failure.as_deref() {
-        Some(error) => ErrorBody::new(error),
+    let report = match failure.as_deref() {
+        Some(error) => ErrorReport::new(error),
         None if has_own_body(&response) => return response,
         None => unrouted(response.status()),
     };
-    body.request_id = Some(id.to_owned());
-    let reply = serde_json::to_vec(&ErrorReply { ok: false, error: body });
+    let error = ErrorBody { report, request_id: id.to_owned() };
+    let reply = serde_json::to_vec(&ErrorReply { ok: false, error });
     let (mut parts, _) = response.into_parts();
     parts.headers.remove(axum::http::header::CONTENT_LENGTH);
     parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -159,7 +130,7 @@ fn has_own_body(response: &Response) -> bool {
 }
 
 /// What the router and the layers below it refuse on their own, in plain text.
-fn unrouted(status: StatusCode) -> ErrorBody {
+fn unrouted(status: StatusCode) -> ErrorReport {
     let (code, message) = match status {
         StatusCode::NOT_FOUND => ("not_found", "there is no such route"),
         StatusCode::METHOD_NOT_ALLOWED => ("method_not_allowed", "the route does not know this method"),
@@ -169,7 +140,7 @@ fn unrouted(status: StatusCode) -> ErrorBody {
         status if status.is_client_error() => ("invalid_request", "the request cannot be understood"),
         _ => ("internal", "internal error"),
     };
-    ErrorBody { code: code.to_owned(), message: message.to_owned(), request_id: None, details: None }
+    ErrorReport { code: code.to_owned(), message: message.to_owned(), details: None }
 }
 
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {

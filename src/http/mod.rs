@@ -11,7 +11,7 @@ mod strict;
 
 use axum::Router;
 
-pub use error::{ErrorBody, ErrorDetails, ErrorReply, REQUEST_ID, RequestId, status};
+pub use error::{ErrorBody, ErrorReply, IDEMPOTENT_REPLAYED, REQUEST_ID, RequestId, status};
 pub use extract::MAX_BODY_BYTES;
 
 use crate::app::App;

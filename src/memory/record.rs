@@ -116,7 +116,8 @@ impl fmt::Display for Sensitivity {
 }
 
 /// What sort of thing a record says (PC-11).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Category {
@@ -136,7 +137,8 @@ pub enum Category {
 }
 
 /// Whether a record is current (PC-12).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// It is.
@@ -150,7 +152,8 @@ pub enum Status {
 }
 
 /// How carefully a record is to be shown (PC-13).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Sensitivity {
     /// To anyone who may read.
@@ -164,7 +167,8 @@ pub enum Sensitivity {
 }
 
 /// What sort of text a record was taken from (PC-18). Unknown names become `unknown`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum SourceContextKind {
@@ -196,7 +200,8 @@ pub enum SourceKind {
 }
 
 /// What a change did to a record (XC-51).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum ChangeKind {
@@ -206,6 +211,27 @@ pub enum ChangeKind {
     Deleted,
     Restored,
     Expired,
+}
+
+impl Category {
+    /// The name on the wire and in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Preference => "preference",
+            Self::Biography => "biography",
+            Self::Relationship => "relationship",
+            Self::RecurringInstruction => "recurring_instruction",
+            Self::ProjectPolicy => "project_policy",
+            Self::ProjectFact => "project_fact",
+            Self::ProjectDecision => "project_decision",
+            Self::Procedure => "procedure",
+            Self::Todo => "todo",
+            Self::Constraint => "constraint",
+            Self::CommunicationStyle => "communication_style",
+            Self::Custom => "custom",
+        }
+    }
 }
 
 impl Sensitivity {

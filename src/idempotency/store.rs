@@ -1,0 +1,125 @@
+//! SQL of the idempotency keys.
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use super::Key;
+use crate::auth::Permit;
+use crate::db::{OperatorTx, TenantTx};
+use crate::error::Result;
+
+/// What is kept under a key; without a status, the request is still under way.
+pub struct Kept {
+    pub body_hash: Vec<u8>,
+    pub status: Option<u16>,
+    pub body: Option<String>,
+}
+
+/// Claims a key that is free, whose answer is too old, or whose holder is gone. Tells whether it could.
+pub async fn claim(
+    tx: &mut TenantTx,
+    permit: &Permit,
+    key: &Key,
+    claim: Uuid,
+    now: DateTime<Utc>,
+    lease_ended: DateTime<Utc>,
+    kept_since: DateTime<Utc>,
+) -> Result<bool> {
+    let done = sqlx::query!(
+        "INSERT INTO idempotency_keys (tenant_id, namespace, principal, route, key, body_hash, claim, claimed_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+         ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE
+         SET body_hash = excluded.body_hash,
+             claim = excluded.claim,
+             claimed_at = excluded.claimed_at,
+             status = NULL,
+             body = NULL
+         WHERE idempotency_keys.claimed_at < $10
+            OR (idempotency_keys.status IS NULL AND idempotency_keys.claimed_at < $9)",
+        tx.tenant(),
+        permit.namespace().as_str(),
+        permit.key().to_string(),
+        key.route,
+        key.key,
+        key.body_hash.as_slice(),
+        claim,
+        now,
+        lease_ended,
+        kept_since,
+    )
+    .execute(&mut **tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// What is kept under a key.
+pub async fn find(tx: &mut TenantTx, permit: &Permit, key: &Key) -> Result<Option<Kept>> {
+    let row = sqlx::query!(
+        "SELECT body_hash, status, body
+         FROM idempotency_keys
+         WHERE tenant_id = $1 AND namespace = $2 AND principal = $3 AND route = $4 AND key = $5",
+        tx.tenant(),
+        permit.namespace().as_str(),
+        permit.key().to_string(),
+        key.route,
+        key.key,
+    )
+    .fetch_optional(&mut **tx)
+    .await?;
+    Ok(row.map(|row| Kept {
+        body_hash: row.body_hash,
+        status: row.status.and_then(|status| u16::try_from(status).ok()),
+        body: row.body,
+    }))
+}
+
+/// Keeps an answer. Tells whether the claim was still held.
+pub async fn settle(
+    tx: &mut TenantTx,
+    permit: &Permit,
+    key: &Key,
+    claim: Uuid,
+    status: u16,
+    body: &str,
+) -> Result<bool> {
+    let done = sqlx::query!(
+        "UPDATE idempotency_keys
+         SET status = $7, body = $8
+         WHERE tenant_id = $1 AND namespace = $2 AND principal = $3 AND route = $4 AND key = $5 AND claim = $6",
+        tx.tenant(),
+        permit.namespace().as_str(),
+        permit.key().to_string(),
+        key.route,
+        key.key,
+        claim,
+        i16::try_from(status).unwrap_or(i16::MAX),
+        body,
+    )
+    .execute(&mut **tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Frees a key.
+pub async fn release(tx: &mut TenantTx, permit: &Permit, key: &Key, claim: Uuid) -> Result<()> {
+    sqlx::query!(
+        "DELETE FROM idempotency_keys
+         WHERE tenant_id = $1 AND namespace = $2 AND principal = $3 AND route = $4 AND key = $5 AND claim = $6",
+        tx.tenant(),
+        permit.namespace().as_str(),
+        permit.key().to_string(),
+        key.route,
+        key.key,
+        claim,
+    )
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
+
+/// Drops what was kept long enough, of all tenants.
+pub async fn purge(tx: &mut OperatorTx, before: DateTime<Utc>) -> Result<u64> {
+    let done =
+        sqlx::query!("DELETE FROM idempotency_keys WHERE claimed_at < $1", before).execute(&mut **tx).await?;
+    Ok(done.rows_affected())
+}

@@ -1,0 +1,236 @@
+//! Forgetting, and taking it back.
+
+use std::borrow::Cow;
+
+use chrono::TimeDelta;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::draft::{check_key, parse_reference, require_namespace};
+use super::filter::Filter;
+use super::key::Identity;
+use super::read::RecordReply;
+use super::write::{self, Changes};
+use super::{ChangeKind, Record, Scope, Status, store};
+use crate::app::App;
+use crate::auth::{Action, Actor, Area, Caller, Namespace, Permit};
+use crate::db::TenantTx;
+use crate::error::{Error, Result};
+use crate::id::{MemoryId, ParseIdError};
+use crate::idempotency::{self, Answer, Key};
+
+/// How long a forgotten record can be taken back (XC-18, D-032).
+pub const RECOVERABLE_FOR: TimeDelta = TimeDelta::days(30);
+
+/// How many records one request forgets, at most.
+pub const MAX_FORGET: usize = 10_000;
+
+/// The longest reason, in bytes.
+const MAX_REASON_BYTES: usize = 1_024;
+
+/// What to forget (C-045).
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Forget {
+    /// One record by id or by scope and key, or all of a scope.
+    pub target: ForgetTarget,
+    /// Why, for the record's tombstone: at most 1,024 bytes.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// Taken from the token; what a client sends is replaced (PC-06).
+    #[serde(default)]
+    pub actor: Option<Actor>,
+    /// Whether only to tell what would be forgotten.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// Whether to remove the records and their history at once and for good. Needs control.
+    #[serde(default)]
+    pub erase: bool,
+}
+
+/// Which records to forget.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ForgetTarget {
+    /// The record of this id.
+    Id {
+        /// The id.
+        memory_id: String,
+    },
+    /// The active record of this scope and key.
+    ScopedKey {
+        /// The scope.
+        scope: Scope,
+        /// The token's namespace, or nothing.
+        #[serde(default)]
+        namespace: Option<Namespace>,
+        /// The key.
+        key: String,
+    },
+    /// Every active record of this scope, up to 10,000.
+    Scope {
+        /// The scope.
+        scope: Scope,
+    },
+}
+
+/// What was forgotten, or would be (PC-27).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Forgotten {
+    /// The records that this request changed; none when the target does not exist (XC-19).
+    pub forgotten_memory_ids: Vec<MemoryId>,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+}
+
+/// The record that a DELETE took away.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Deleted {
+    /// The record.
+    pub forgotten_memory_ids: Vec<MemoryId>,
+}
+
+/// Forgets records: they leave search at once, and can be taken back for 30 days.
+pub async fn forget(app: &App, caller: &Caller, forget: Forget, key: Option<Key>) -> Result<Answer<Forgotten>> {
+    let permit = caller.permit(Action::Delete, Area::Durable)?;
+    if forget.erase {
+        caller.require_control()?;
+    }
+    let reason = check_reason(forget.reason.as_deref())?;
+    let (forget, permit, reason) = (&forget, &permit, &reason);
+    idempotency::run(app, permit, key, |claim| async move {
+        let mut tx = app.db.begin(permit).await?;
+        let records = targets(&mut tx, app, permit, forget).await?;
+        let ids = records.iter().map(|record| record.id).collect();
+        let answer = Answer::ok(Forgotten { forgotten_memory_ids: ids, dry_run: forget.dry_run });
+        if !forget.dry_run {
+            bury(&mut tx, app, permit, records, reason.as_deref(), forget.erase).await?;
+        }
+        claim.settle(&mut tx, permit, &answer).await?;
+        tx.commit().await?;
+        Ok(answer)
+    })
+    .await
+}
+
+/// Forgets one record. The same again is answered in the same way while it can be taken back.
+pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<Deleted> {
+    let permit = caller.permit(Action::Delete, Area::Durable)?;
+    let id = parse_reference(id)?;
+    let mut tx = app.db.begin(&permit).await?;
+    let record = write::lock(&mut tx, &permit, id).await?;
+    if record.status != Status::Deleted {
+        bury(&mut tx, app, &permit, vec![record], None, false).await?;
+        tx.commit().await?;
+    }
+    Ok(Deleted { forgotten_memory_ids: vec![id] })
+}
+
+/// Takes back what was forgotten.
+///
+/// Fails with `NotFound` after 30 days, and with `Conflict` when another record has its key or text by now.
+pub async fn restore(app: &App, caller: &Caller, id: &str, key: Option<Key>) -> Result<Answer<RecordReply>> {
+    let permit = caller.permit(Action::Write, Area::Durable)?;
+    let id = parse_reference(id)?;
+    let permit = &permit;
+    idempotency::run(app, permit, key, |claim| async move {
+        let known = {
+            let mut tx = app.db.begin(permit).await?;
+            write::lock(&mut tx, permit, id).await?
+        };
+        let embedded = write::embed_record(app, permit, &known).await?;
+        let mut tx = app.db.begin(permit).await?;
+        let record = write::lock(&mut tx, permit, id).await?;
+        let now = app.clock.now();
+        let record = match record.status {
+            Status::Active => record,
+            Status::Deleted => {
+                let at = record.deleted_at.ok_or_else(|| Error::internal("a tombstone without a time"))?;
+                if now - at.0 > RECOVERABLE_FOR || record.version != known.version {
+                    return Err(Error::NotFound("memory"));
+                }
+                let mut changes = Changes::new(permit, now);
+                let revived = write::revive(&mut tx, &mut changes, record, embedded.embedding.as_ref()).await?;
+                changes.write(&mut tx).await?;
+                revived
+            }
+            _ => return Err(Error::Conflict("only a forgotten record can be restored".into())),
+        };
+        let answer = Answer::ok(RecordReply { record });
+        claim.settle(&mut tx, permit, &answer).await?;
+        tx.commit().await?;
+        Ok(answer)
+    })
+    .await
+}
+
+/// The records a request is about, kept from changing. Those already forgotten are none, unless to be erased.
+async fn targets(tx: &mut TenantTx, app: &App, permit: &Permit, forget: &Forget) -> Result<Vec<Record>> {
+    let found = match &forget.target {
+        ForgetTarget::Id { memory_id } => match memory_id.parse() {
+            Ok(id) => store::lock(tx, id).await?.into_iter().collect(),
+            Err(ParseIdError::OtherKind) => Vec::new(),
+            Err(error) => return Err(Error::invalid("target.memory_id", error.to_string())),
+        },
+        ForgetTarget::ScopedKey { scope, namespace, key } => {
+            require_namespace(permit, namespace.as_ref())?;
+            scope.check("target.scope")?;
+            check_key(Some(key)).map_err(|error| error.inside("target"))?;
+            store::lock_by_identity(tx, Identity::of_key(scope, key)).await?.into_iter().collect()
+        }
+        ForgetTarget::Scope { scope } => of_scope(tx, app, permit, scope).await?,
+    };
+    let is_target = |record: &Record| {
+        permit.sees(&record.scope, record.sensitivity) && (forget.erase || record.status != Status::Deleted)
+    };
+    Ok(found.into_iter().filter(is_target).collect())
+}
+
+async fn of_scope(tx: &mut TenantTx, app: &App, permit: &Permit, scope: &Scope) -> Result<Vec<Record>> {
+    let filter = Filter::new(permit, Some(std::slice::from_ref(scope)), None, &[Status::Active], None)?;
+    let ids = store::list_ids(tx, &filter, None, None, MAX_FORGET + 1, app.clock.now()).await?;
+    if ids.len() > MAX_FORGET {
+        let rule = format!("holds more than {MAX_FORGET} records: forget its keys one by one or in parts");
+        return Err(Error::over_limit("target.scope", rule, MAX_FORGET as u64, ids.len() as u64));
+    }
+    let mut records = store::lock_many(tx, &ids).await?;
+    records.sort_by_key(|record| record.id);
+    Ok(records)
+}
+
+async fn bury(
+    tx: &mut TenantTx,
+    app: &App,
+    permit: &Permit,
+    records: Vec<Record>,
+    reason: Option<&str>,
+    erase: bool,
+) -> Result<()> {
+    let now = app.clock.now();
+    let mut changes = Changes::new(permit, now);
+    let mut gone = Vec::new();
+    for record in records {
+        gone.push(record.id);
+        if record.status == Status::Deleted {
+            continue;
+        }
+        let mut tombstone = record.clone();
+        tombstone.deleted_at = Some(now.into());
+        tombstone.delete_reason = reason.map(str::to_owned);
+        write::retire(tx, &mut changes, record, tombstone, Status::Deleted, ChangeKind::Deleted).await?;
+    }
+    changes.write(tx).await?;
+    if erase {
+        store::erase(tx, &gone).await?;
+    }
+    Ok(())
+}
+
+fn check_reason(reason: Option<&str>) -> Result<Option<String>> {
+    let Some(reason) = reason.map(|reason| reason.replace('\0', "")) else { return Ok(None) };
+    if reason.len() > MAX_REASON_BYTES {
+        let rule: Cow<'static, str> = format!("is longer than {MAX_REASON_BYTES} bytes").into();
+        return Err(Error::over_limit("reason", rule, MAX_REASON_BYTES as u64, reason.len() as u64));
+    }
+    Ok(Some(reason))
+}

@@ -1,0 +1,160 @@
+//! Getting one record and listing many.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::draft::{check_key, require_namespace};
+use super::filter::Filter;
+use super::key::Identity;
+use super::{Category, Record, Scope, Status, store};
+use crate::app::App;
+use crate::auth::{Action, Area, Caller, Namespace, Permit};
+use crate::error::{Error, Result};
+use crate::id::{MemoryId, ParseIdError};
+use crate::page::{CursorScope, Limit};
+
+/// Which record is wanted: one id, or one scope and key (XC-11).
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Get {
+    /// The record's id.
+    #[serde(default)]
+    pub memory_id: Option<String>,
+    /// The scope of the key.
+    #[serde(default)]
+    pub scope: Option<Scope>,
+    /// The record's key.
+    #[serde(default)]
+    pub key: Option<String>,
+    /// The token's namespace, or nothing.
+    #[serde(default)]
+    pub namespace: Option<Namespace>,
+    /// Whether a forgotten record is given too.
+    #[serde(default)]
+    pub include_deleted: bool,
+}
+
+/// Which records to list. Absent members do not limit; status is `active` unless given.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct List {
+    /// Only these scopes.
+    #[serde(default)]
+    pub scopes: Option<Vec<Scope>>,
+    /// Only these categories.
+    #[serde(default)]
+    pub categories: Option<Vec<Category>>,
+    /// Only these statuses.
+    #[serde(default)]
+    pub statuses: Option<Vec<Status>>,
+    /// Only records whose content holds this text, in any case: 1 to 4,096 bytes.
+    #[serde(default)]
+    pub query: Option<String>,
+    /// How many a page holds.
+    #[serde(default)]
+    pub limit: Option<Limit>,
+    /// Where the page before ended.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
+/// One record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordReply {
+    /// The record.
+    pub record: Record,
+}
+
+/// A page of records, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordPage {
+    /// The records.
+    pub records: Vec<Record>,
+    /// Where the next page starts, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// Gives the record of an id or of a scope and key; nothing when there is none for this token.
+pub async fn find(app: &App, caller: &Caller, get: &Get) -> Result<Option<Record>> {
+    let permit = caller.permit(Action::Read, Area::Durable)?;
+    require_namespace(&permit, get.namespace.as_ref())?;
+    let target = Target::of(get)?;
+    let mut tx = app.db.begin(&permit).await?;
+    let record = match target {
+        Target::Nothing => None,
+        Target::Id(id) => store::find_many(&mut tx, &[id]).await?.pop(),
+        Target::Key(identity) => store::find_by_identity(&mut tx, identity).await?,
+    };
+    let now = app.clock.now();
+    Ok(record
+        .filter(|record| permit.sees(&record.scope, record.sensitivity))
+        .filter(|record| record.status != Status::Deleted || get.include_deleted)
+        .map(|record| shown(record, now)))
+}
+
+enum Target {
+    /// The id of something that is no memory.
+    Nothing,
+    Id(MemoryId),
+    Key(Identity),
+}
+
+impl Target {
+    fn of(get: &Get) -> Result<Self> {
+        match (&get.memory_id, &get.scope, &get.key) {
+            (Some(id), None, None) => match id.parse() {
+                Ok(id) => Ok(Self::Id(id)),
+                Err(ParseIdError::OtherKind) => Ok(Self::Nothing),
+                Err(error) => Err(Error::invalid("memory_id", error.to_string())),
+            },
+            (None, Some(scope), Some(key)) => {
+                scope.check("scope")?;
+                check_key(Some(key))?;
+                Ok(Self::Key(Identity::of_key(scope, key)))
+            }
+            _ => Err(Error::invalid("", "exactly one of `memory_id` and `scope` with `key` is wanted")),
+        }
+    }
+}
+
+/// A record as it is shown: one whose time is over is expired, whether or not the sweeper has seen it (XC-20).
+pub fn shown(mut record: Record, now: chrono::DateTime<chrono::Utc>) -> Record {
+    if record.status == Status::Active && record.expires_at.is_some_and(|at| at.0 <= now) {
+        record.status = Status::Expired;
+    }
+    record
+}
+
+/// Gives a page of records, newest first.
+pub async fn list(app: &App, caller: &Caller, list: &List) -> Result<RecordPage> {
+    let permit = caller.permit(Action::Read, Area::Durable)?;
+    let statuses = list.statuses.clone().unwrap_or_else(|| vec![Status::Active]);
+    let filter = Filter::new(&permit, list.scopes.as_deref(), list.categories.as_deref(), &statuses, None)?;
+    let words = list.query.as_deref().map(check_words).transpose()?;
+    let (now, limit) = (app.clock.now(), list.limit.unwrap_or_default().get());
+    let cursors = cursor_scope(&permit, list)?;
+    let before = list.cursor.as_deref().map(|cursor| cursors.place(&app.seal, now, cursor)).transpose()?;
+    if filter.is_empty() {
+        return Ok(RecordPage { records: Vec::new(), next_cursor: None });
+    }
+    let mut tx = app.db.begin(&permit).await?;
+    let mut ids = store::list_ids(&mut tx, &filter, words.as_deref(), before, limit + 1, now).await?;
+    let has_more = ids.len() > limit;
+    ids.truncate(limit);
+    let mut records = store::find_many(&mut tx, &ids).await?;
+    records.sort_by_key(|record| std::cmp::Reverse(record.id));
+    let last = ids.last().filter(|_| has_more);
+    let next_cursor = last.map(|last| cursors.cursor(&app.seal, now, last)).transpose()?;
+    Ok(RecordPage { records: records.into_iter().map(|record| shown(record, now)).collect(), next_cursor })
+}
+
+fn check_words(query: &str) -> Result<String> {
+    let query = super::search::check_query(query)?;
+    Ok(query.into_owned())
+}
+
+fn cursor_scope(permit: &Permit, list: &List) -> Result<CursorScope> {
+    let question = List { limit: None, cursor: None, ..list.clone() };
+    CursorScope::new(permit.tenant(), "items", &(permit.namespace(), question))
+}

@@ -1,0 +1,336 @@
+//! How records are made and changed: one way for all operations that do.
+//!
+//! An operation works in one transaction: it changes records here, then writes what it changed with
+//! [`Changes::write`], which is history, outbox, audit and counters together.
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, Utc};
+
+use super::draft::{Draft, identity, search_terms};
+use super::remember::Remembered;
+use super::terms::Terms;
+use super::text::{dense_text, normal_form};
+use super::{ChangeKind, Record, Status, store};
+use crate::app::App;
+use crate::auth::{Action, Permit};
+use crate::db::TenantTx;
+use crate::embed::{Embedded, Embedding};
+use crate::error::{Error, Result};
+use crate::id::MemoryId;
+
+/// How often an insert is tried again when the record it met is gone by the time it is looked at.
+const INSERT_ATTEMPTS: usize = 3;
+
+/// What was changed in a transaction, to be written before it commits.
+#[derive(Debug)]
+pub struct Changes {
+    /// Who changes.
+    pub actor: crate::auth::Actor,
+    /// The key or token behind the request, for the audit log.
+    pub principal: String,
+    /// When.
+    pub now: DateTime<Utc>,
+    /// Each changed record, as it is now, and what was done to it.
+    pub records: Vec<(Record, ChangeKind)>,
+    /// How many more records are active.
+    pub active_records: i64,
+    /// How many more terms the active records have.
+    pub active_terms: i64,
+}
+
+impl Changes {
+    /// Nothing yet.
+    pub fn new(permit: &Permit, now: DateTime<Utc>) -> Self {
+        Self {
+            actor: permit.actor().clone(),
+            principal: permit.key().to_string(),
+            now,
+            records: Vec::new(),
+            active_records: 0,
+            active_terms: 0,
+        }
+    }
+
+    fn note(&mut self, record: &Record, kind: ChangeKind) {
+        self.records.push((record.clone(), kind));
+    }
+
+    fn count(&mut self, records: i64, terms: &Terms) {
+        self.active_records += records;
+        self.active_terms += records * i64::from(terms.length);
+    }
+
+    /// Writes history, outbox, audit and counters. Called once, right before the transaction commits.
+    pub async fn write(self, tx: &mut TenantTx) -> Result<()> {
+        if self.records.is_empty() { Ok(()) } else { store::write_changes(tx, &self).await }
+    }
+}
+
+/// Gives each draft its vector, all in one call to the embedder. No connection is held meanwhile.
+pub async fn embed(app: &App, permit: &Permit, drafts: &mut [Draft]) -> Result<()> {
+    let lacking = |draft: &Draft| draft.embedding.is_none();
+    let texts: Vec<String> = drafts.iter().filter(|draft| lacking(draft)).map(|draft| text(&draft.record)).collect();
+    if texts.is_empty() || app.embedder.model().is_none() {
+        return Ok(());
+    }
+    let embedded = app.embedder.embed_texts(permit.tenant(), &texts).await?;
+    for (draft, embedded) in drafts.iter_mut().filter(|draft| lacking(draft)).zip(embedded) {
+        draft.embedding = embedded.embedding;
+        draft.truncated = embedded.truncated;
+    }
+    Ok(())
+}
+
+/// The vector of a record that is about to change.
+pub async fn embed_record(app: &App, permit: &Permit, record: &Record) -> Result<Embedded> {
+    if app.embedder.model().is_none() {
+        return Ok(Embedded { embedding: None, truncated: false });
+    }
+    let mut embedded = app.embedder.embed_texts(permit.tenant(), &[text(record)]).await?;
+    embedded.pop().ok_or_else(|| Error::internal("the embedder gave nothing for a text"))
+}
+
+fn text(record: &Record) -> String {
+    dense_text(&record.content, record.context.speaker.as_deref()).into_owned()
+}
+
+/// Stores drafts in order; each gets its own result. An error of the whole is a fault of the database.
+pub async fn remember(
+    tx: &mut TenantTx,
+    permit: &Permit,
+    changes: &mut Changes,
+    drafts: &[Draft],
+) -> Result<Vec<Result<Remembered>>> {
+    let mut results = Vec::with_capacity(drafts.len());
+    // Neighbours that supersede nothing go into one statement; one that does waits for those before it.
+    for run in drafts.chunk_by(|one, next| one.supersedes.is_none() && next.supersedes.is_none()) {
+        if let [draft @ Draft { supersedes: Some(old), .. }] = run {
+            results.push(settled(supersede(tx, permit, changes, draft, *old).await)?);
+            continue;
+        }
+        let inserted = store::insert(tx, run).await?;
+        for draft in run {
+            let result = if inserted.contains(&draft.record.id) {
+                Ok(created(changes, draft))
+            } else {
+                meet(tx, permit, changes, draft).await
+            };
+            results.push(settled(result)?);
+        }
+    }
+    Ok(results)
+}
+
+/// Tells the fault of one item, which the others survive, from a fault of the database, which they do not.
+fn settled<T>(result: Result<T>) -> Result<Result<T>> {
+    match result {
+        Err(error @ (Error::Unavailable { .. } | Error::Internal(_))) => Err(error),
+        result => Ok(result),
+    }
+}
+
+fn created(changes: &mut Changes, draft: &Draft) -> Remembered {
+    changes.note(&draft.record, ChangeKind::Created);
+    changes.count(1, &draft.terms);
+    remembered(draft, draft.record.clone(), true)
+}
+
+fn remembered(draft: &Draft, record: Record, created: bool) -> Remembered {
+    Remembered { record, created, superseded_memory_id: None, embedding_truncated: draft.truncated }
+}
+
+/// An active record with the draft's identity is there already.
+async fn meet(tx: &mut TenantTx, permit: &Permit, changes: &mut Changes, draft: &Draft) -> Result<Remembered> {
+    for _ in 0..INSERT_ATTEMPTS {
+        match store::lock_by_identity(tx, draft.identity).await? {
+            Some(there) if is_expired(&there, changes.now) => expire(tx, changes, there).await?,
+            Some(there) => return merge(tx, permit, changes, draft, there).await,
+            None => {}
+        }
+        if store::insert(tx, std::slice::from_ref(draft)).await?.contains(&draft.record.id) {
+            return Ok(created(changes, draft));
+        }
+    }
+    Err(Error::unavailable("the record, which others are changing,"))
+}
+
+fn is_expired(record: &Record, now: DateTime<Utc>) -> bool {
+    record.expires_at.is_some_and(|at| at.0 <= now)
+}
+
+async fn merge(
+    tx: &mut TenantTx,
+    permit: &Permit,
+    changes: &mut Changes,
+    draft: &Draft,
+    there: Record,
+) -> Result<Remembered> {
+    permit.require(&there.scope, there.sensitivity)?;
+    let is_keyed = there.key.is_some();
+    if is_keyed {
+        let updated = overlay(&there, draft);
+        if updated == there {
+            return Ok(remembered(draft, there, false));
+        }
+        let updated = change(tx, changes, there, updated, draft.embedding.as_ref()).await?;
+        return Ok(remembered(draft, updated, false));
+    }
+    if normal_form(&there.content) == normal_form(&draft.record.content) {
+        return Ok(remembered(draft, there, false));
+    }
+    Err(Error::Conflict(format!("another text stands at this place of the conversation: {}", there.id).into()))
+}
+
+/// The record that is there, with what the client sent in its place. What was left out stays.
+fn overlay(there: &Record, draft: &Draft) -> Record {
+    let (new, sent) = (&draft.record, &draft.sent);
+    let mut updated = there.clone();
+    updated.content.clone_from(&new.content);
+    updated.category = new.category;
+    updated.sensitivity = sent.sensitivity.unwrap_or(there.sensitivity);
+    updated.confidence = sent.confidence.unwrap_or(there.confidence);
+    updated.importance = sent.importance.unwrap_or(there.importance);
+    updated.source_context_kind = sent.source_context_kind.or(there.source_context_kind);
+    updated.expires_at = sent.expires_at.or(there.expires_at);
+    if sent.metadata.is_some() {
+        updated.metadata.clone_from(&sent.metadata);
+    }
+    if sent.context.is_some() {
+        updated.context.clone_from(&new.context);
+    }
+    if sent.provenance.is_some() {
+        updated.provenance.clone_from(&new.provenance);
+    }
+    updated
+}
+
+/// Puts a changed record in the place of what it was: version, search entries and history follow.
+///
+/// A change of text without a vector leaves the record to be found by its words. Fails with `Conflict` when another
+/// active record has the identity it would get.
+pub async fn change(
+    tx: &mut TenantTx,
+    changes: &mut Changes,
+    before: Record,
+    mut after: Record,
+    embedding: Option<&Embedding>,
+) -> Result<Record> {
+    after.version = before.version + 1;
+    after.updated_at = changes.now.into();
+    store::update(tx, &after, identity(&after)).await?;
+    if needs_reindex(&before, &after) {
+        unindex(tx, changes, &before).await?;
+        index(tx, changes, &after, embedding).await?;
+    }
+    changes.note(&after, ChangeKind::Updated);
+    Ok(after)
+}
+
+/// Whether the search entries of a record depend on what changed.
+pub fn needs_reindex(before: &Record, after: &Record) -> bool {
+    before.content != after.content || before.context != after.context
+}
+
+async fn supersede(
+    tx: &mut TenantTx,
+    permit: &Permit,
+    changes: &mut Changes,
+    draft: &Draft,
+    old: MemoryId,
+) -> Result<Remembered> {
+    let old = lock(tx, permit, old).await?;
+    if old.status != Status::Active || is_expired(&old, changes.now) {
+        return Err(Error::Conflict("only an active record can be superseded".into()));
+    }
+    let heir = store::lock_by_identity(tx, draft.identity).await?.filter(|heir| heir.id != old.id);
+    // Whatever can be refused is refused before anything changes.
+    if let Some(heir) = &heir {
+        permit.require(&heir.scope, heir.sensitivity)?;
+        let same_text = normal_form(&heir.content) == normal_form(&draft.record.content);
+        if heir.key.is_none() && !same_text {
+            return Err(Error::Conflict(format!("another text stands at this place: {}", heir.id).into()));
+        }
+    }
+    let heir_id = heir.map_or(draft.record.id, |heir| heir.id);
+    let old_id = old.id;
+    let mut superseded = old.clone();
+    superseded.superseded_by = Some(heir_id);
+    retire(tx, changes, old, superseded, Status::Superseded, ChangeKind::Superseded).await?;
+    let mut result = if store::insert(tx, std::slice::from_ref(draft)).await?.contains(&draft.record.id) {
+        created(changes, draft)
+    } else {
+        meet(tx, permit, changes, draft).await?
+    };
+    result.superseded_memory_id = Some(old_id);
+    Ok(result)
+}
+
+/// Takes a record out of the active ones.
+pub async fn retire(
+    tx: &mut TenantTx,
+    changes: &mut Changes,
+    before: Record,
+    mut after: Record,
+    status: Status,
+    kind: ChangeKind,
+) -> Result<Record> {
+    after.status = status;
+    after.version = before.version + 1;
+    after.updated_at = changes.now.into();
+    store::update(tx, &after, identity(&after)).await?;
+    unindex(tx, changes, &before).await?;
+    changes.note(&after, kind);
+    Ok(after)
+}
+
+/// Marks a record whose time is over.
+pub async fn expire(tx: &mut TenantTx, changes: &mut Changes, record: Record) -> Result<()> {
+    let after = record.clone();
+    retire(tx, changes, record, after, Status::Expired, ChangeKind::Expired).await?;
+    Ok(())
+}
+
+/// Makes a record active again that was forgotten.
+pub async fn revive(
+    tx: &mut TenantTx,
+    changes: &mut Changes,
+    before: Record,
+    embedding: Option<&Embedding>,
+) -> Result<Record> {
+    let mut after = before.clone();
+    after.status = Status::Active;
+    after.deleted_at = None;
+    after.delete_reason = None;
+    after.version += 1;
+    after.updated_at = changes.now.into();
+    store::update(tx, &after, identity(&after)).await?;
+    index(tx, changes, &after, embedding).await?;
+    changes.note(&after, ChangeKind::Restored);
+    Ok(after)
+}
+
+async fn index(
+    tx: &mut TenantTx,
+    changes: &mut Changes,
+    record: &Record,
+    embedding: Option<&Embedding>,
+) -> Result<()> {
+    let terms = search_terms(record);
+    changes.count(1, &terms);
+    store::index(tx, record.id, &terms, embedding).await
+}
+
+async fn unindex(tx: &mut TenantTx, changes: &mut Changes, record: &Record) -> Result<()> {
+    let terms = search_terms(record);
+    changes.count(-1, &terms);
+    store::unindex(tx, record.id, &terms).await
+}
+
+/// The record of this id, if it exists for the token, and nobody else changes it now.
+pub async fn lock(tx: &mut TenantTx, permit: &Permit, id: MemoryId) -> Result<Record> {
+    let record = store::lock(tx, id).await?;
+    let seen = record.filter(|record| permit.sees(&record.scope, record.sensitivity));
+    debug_assert!(permit.action() != Action::Read, "a read locks nothing");
+    seen.ok_or(Error::NotFound("memory"))
+}
