@@ -5,6 +5,7 @@ mod scope;
 pub mod terms;
 pub mod text;
 mod token;
+pub mod turn;
 mod word;
 
 pub use record::{

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use chrono::{DateTime, Utc};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// The form in which texts and keys are compared: NFKC, case folded, white space collapsed and trimmed.
@@ -26,39 +25,16 @@ pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || is_ignorable(c))
 }
 
-/// The text that lexical search indexes: `[8 May 2023] Speaker: text`, as far as day and speaker are known.
-pub fn lexical_text(content: &str, speaker: Option<&str>, observed_at: Option<DateTime<Utc>>) -> String {
-    let day = observed_at.map(|at| at.format("[%-d %B %Y] ").to_string()).unwrap_or_default();
-    format!("{day}{}", dense_text(content, speaker))
-}
-
-/// The text that is embedded: `Speaker: text`.
-pub fn dense_text<'a>(content: &'a str, speaker: Option<&str>) -> Cow<'a, str> {
-    match speaker {
-        Some(speaker) => Cow::Owned(format!("{speaker}: {content}")),
-        None => Cow::Borrowed(content),
-    }
-}
-
-/// Whether a text asks something at its end: a question mark of any script after its last word.
-///
-/// A caption in square brackets at the end, such as `[shares a photo: …]`, is not part of what was said.
-pub fn ends_in_question(text: &str) -> bool {
-    let text = text.trim_end();
-    let said = match text.strip_suffix(']').and_then(|inside| inside.rfind('[')) {
-        Some(start) if start > 0 => &text[..start],
-        _ => text,
-    };
-    said.chars().rev().take_while(|c| !c.is_alphanumeric()).any(is_question_mark)
-}
-
 /// Folds the case of one text: what differs only in case becomes equal.
 ///
 /// Greek final sigma is a sigma and `ß` is `ss`. A dotted capital I of Turkish is an `i`; a dotless `ı` stays
 /// itself, because in Turkish it is another letter.
-pub(super) fn fold_case(text: &str) -> String {
+pub(super) fn fold_case(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) {
+        return Cow::Borrowed(text);
+    }
     if text.is_ascii() {
-        return text.to_ascii_lowercase();
+        return Cow::Owned(text.to_ascii_lowercase());
     }
     let mut folded = String::with_capacity(text.len());
     for c in text.chars() {
@@ -71,15 +47,13 @@ pub(super) fn fold_case(text: &str) -> String {
             _ => folded.extend(c.to_lowercase().flat_map(char::to_uppercase).flat_map(char::to_lowercase)),
         }
     }
-    folded
+    Cow::Owned(folded)
 }
 
 fn normal_step(text: &str) -> String {
-    let folded = if is_nfkc_quick(text.chars()) == IsNormalized::Yes {
-        fold_case(text)
-    } else {
-        fold_case(&text.nfkc().collect::<String>())
-    };
+    let is_composed = is_nfkc_quick(text.chars()) == IsNormalized::Yes;
+    let composed = if is_composed { Cow::Borrowed(text) } else { Cow::Owned(text.nfkc().collect()) };
+    let folded = fold_case(&composed);
     let mut collapsed = String::with_capacity(folded.len());
     for word in folded.split_whitespace() {
         if !collapsed.is_empty() {
@@ -98,24 +72,6 @@ pub(super) fn is_ignorable(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
         | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{e0fff}')
-}
-
-fn is_question_mark(c: char) -> bool {
-    matches!(
-        c,
-        '?' | '\u{37e}' | '\u{55e}' | '؟' | '\u{1367}' | '\u{1945}' | '‽' | '\u{2047}'
-            ..='\u{2049}'
-                | '\u{2cfa}'
-                | '\u{2cfb}'
-                | '⸮'
-                | '❓'
-                | '❔'
-                | '\u{a60f}'
-                | '\u{a6f7}'
-                | '？'
-                | '\u{fe56}'
-                | '\u{11143}'
-    )
 }
 
 #[cfg(test)]
@@ -188,34 +144,6 @@ mod tests {
         }
         for text in ["a", ".", " \u{301}", "👍\u{fe0f}"] {
             assert!(!is_blank(text), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn searchable_texts_carry_day_and_speaker() {
-        let at = DateTime::from_timestamp(1_683_554_160, 0);
-        assert_eq!(lexical_text("Hi!", Some("Caroline"), at), "[8 May 2023] Caroline: Hi!");
-        assert_eq!(lexical_text("Hi!", None, at), "[8 May 2023] Hi!");
-        assert_eq!(lexical_text("Hi!", None, None), "Hi!");
-        assert_eq!(dense_text("Hi!", Some("Caroline")), "Caroline: Hi!");
-    }
-
-    #[test]
-    fn questions_are_seen_in_every_script() {
-        for text in [
-            "Anything new?",
-            "Really?!",
-            "And you? 😊",
-            "“Why?” ",
-            "元気ですか？",
-            "كيف حالك؟",
-            "Τι κάνεις\u{37e}",
-            "Like it? [shares a photo: a red car]",
-        ] {
-            assert!(ends_in_question(text), "{text}");
-        }
-        for text in ["", "Why? Because.", "Fine.", "[what?] no", "[shares a photo: a car]"] {
-            assert!(!ends_in_question(text), "{text}");
         }
     }
 }

@@ -78,7 +78,9 @@ fn chunk<'a>(chunk: &'a str, found: &mut impl FnMut(Token<'a>)) {
 /// A word, an identifier, a file name, a number.
 fn segment<'a>(segment: &'a str, found: &mut impl FnMut(Token<'a>)) {
     let segment = without_clitic(segment);
-    if segment.chars().all(char::is_lowercase) || segment.ends_with("n't") {
+    let is_negated =
+        segment.get(segment.len().saturating_sub(3)..).is_some_and(|end| end.eq_ignore_ascii_case("n't"));
+    if is_negated || segment.chars().all(char::is_lowercase) {
         return found(Token::Word(segment));
     }
     let parts = || segment.split(is_joint).filter(|part| !part.is_empty()).flat_map(humps);
@@ -186,7 +188,7 @@ mod tests {
     fn plain_text_is_cut_into_words() {
         assert_eq!(tokens("Hello, world... (yes) — \"no\"!"), ["Hello", "world", "yes", "no"]);
         assert_eq!(tokens("wait...what--now"), ["wait", "what", "now"]);
-        assert_eq!(tokens("Caroline's I’m don't"), ["Caroline", "I", "don't"]);
+        assert_eq!(tokens("Caroline's I’m DON'T"), ["Caroline", "I", "DON'T"]);
         assert_eq!(tokens("' \" a & | ! b ( <-> \\ '\":* 100% _"), ["a", "b", "100"]);
     }
 

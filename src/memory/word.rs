@@ -58,51 +58,72 @@ fn is_accent(c: char) -> bool {
         | '\u{64b}'..='\u{65f}' | '\u{670}')
 }
 
-/// How a stretch of text shows where its words end.
+/// A compound without the joints that people also leave out: `e-mail` is `email`, `snake_case` is `snakeCase`.
+pub(super) fn joined(whole: &str) -> String {
+    let mut joined = String::with_capacity(whole.len());
+    let mut chars = whole.chars().peekable();
+    while let Some(c) = chars.next() {
+        let in_number =
+            joined.ends_with(|c: char| c.is_ascii_digit()) && chars.peek().is_some_and(char::is_ascii_digit);
+        if in_number || !matches!(c, '-' | '_' | '\'') {
+            joined.push(c);
+        }
+    }
+    joined
+}
+
+/// Whether blanks stand between the words of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Script {
-    /// By blanks.
+    /// They do.
     Spaced,
-    /// Not at all, or (Korean) only around words with their endings.
+    /// They do not, or (in Korean) only around words with all their endings.
     Unspaced,
-    /// Not at all, and a single character is often a word.
-    Han,
 }
 
 /// Cuts a word where its script changes: `cloudflareのキー` into `cloudflare` and `のキー`.
 pub(super) fn by_script(word: &str) -> impl Iterator<Item = (&str, Script)> {
     let mut rest = word;
     std::iter::from_fn(move || {
-        let is_spaced = script(rest.chars().next()?) == Script::Spaced;
-        let end = rest.find(|c| (script(c) == Script::Spaced) != is_spaced).unwrap_or(rest.len());
+        let first = script(rest.chars().next()?);
+        let end = rest.find(|c| script(c) != first).unwrap_or(rest.len());
         let (run, after) = rest.split_at(end);
         rest = after;
-        Some((run, if is_spaced { Script::Spaced } else { Script::Unspaced }))
+        Some((run, first))
     })
 }
 
-/// The script of one character.
-pub(super) fn script(c: char) -> Script {
-    match c {
-        '\u{3005}'..='\u{3007}'
-        | '\u{3400}'..='\u{4dbf}'
-        | '\u{4e00}'..='\u{9fff}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{20000}'..='\u{3ffff}' => Script::Han,
-        // Thai, Lao, Myanmar, Khmer; kana; Hangul.
-        '\u{e00}'..='\u{eff}'
-        | '\u{1000}'..='\u{109f}'
-        | '\u{1780}'..='\u{17ff}'
-        | '\u{19e0}'..='\u{19ff}'
-        | '\u{3040}'..='\u{30ff}'
-        | '\u{31f0}'..='\u{31ff}'
-        | '\u{a9e0}'..='\u{a9ff}'
-        | '\u{aa60}'..='\u{aa7f}'
-        | '\u{1100}'..='\u{11ff}'
-        | '\u{3130}'..='\u{318f}'
-        | '\u{ac00}'..='\u{d7af}' => Script::Unspaced,
-        _ => Script::Spaced,
-    }
+/// The overlapping pairs of characters of a run, by which every part of it is found; a lone character itself.
+pub(super) fn pairs(run: &str) -> impl Iterator<Item = &str> {
+    let starts = run.char_indices().map(|(at, _)| at);
+    let ends = run.char_indices().map(|(at, c)| at + c.len_utf8());
+    let is_pair = run.chars().nth(1).is_some();
+    starts.zip(ends.skip(usize::from(is_pair))).map(|(start, end)| &run[start..end])
+}
+
+/// The Chinese characters of a run of several, each of which is often a word.
+pub(super) fn ideographs(run: &str) -> impl Iterator<Item = &str> {
+    let is_pair = run.chars().nth(1).is_some();
+    run.char_indices()
+        .filter(move |&(_, c)| is_pair && is_ideograph(c))
+        .map(|(at, c)| &run[at..at + c.len_utf8()])
+}
+
+fn script(c: char) -> Script {
+    let is_unspaced = c > '\u{dff}'
+        && (is_ideograph(c)
+            || matches!(c,
+                '\u{e00}'..='\u{eff}' // Thai, Lao
+                | '\u{1000}'..='\u{109f}' | '\u{a9e0}'..='\u{a9ff}' | '\u{aa60}'..='\u{aa7f}' // Myanmar
+                | '\u{1780}'..='\u{17ff}' | '\u{19e0}'..='\u{19ff}' // Khmer
+                | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' // Kana
+                | '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{ac00}'..='\u{d7af}')); // Hangul
+    if is_unspaced { Script::Unspaced } else { Script::Spaced }
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3005}'..='\u{3007}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 #[cfg(test)]
@@ -133,5 +154,20 @@ mod tests {
     fn a_word_is_cut_where_its_script_changes() {
         let runs: Vec<_> = by_script("cloudflareのキー2更新").map(|(run, _)| run).collect();
         assert_eq!(runs, ["cloudflare", "のキー", "2", "更新"]);
+    }
+
+    #[test]
+    fn text_without_blanks_is_cut_into_pairs() {
+        assert_eq!(pairs("のキー").collect::<Vec<_>>(), ["のキ", "キー"]);
+        assert_eq!(pairs("猫").collect::<Vec<_>>(), ["猫"]);
+        assert_eq!(ideographs("黒い猫").collect::<Vec<_>>(), ["黒", "猫"]);
+        assert_eq!(ideographs("猫").count(), 0);
+    }
+
+    #[test]
+    fn joints_are_left_out_except_in_numbers() {
+        assert_eq!(joined("inv-4471"), "inv4471");
+        assert_eq!(joined("2023-05-08"), "2023-05-08");
+        assert_eq!(joined("o'brien@a_b.com"), "obrien@ab.com");
     }
 }
