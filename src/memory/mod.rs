@@ -1,7 +1,10 @@
 //! Durable memory: what must last, found by meaning and by words.
 
+pub mod bm25;
+pub mod rank;
 mod record;
 mod scope;
+pub mod strength;
 pub mod terms;
 pub mod text;
 mod token;
