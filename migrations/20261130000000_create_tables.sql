@@ -96,7 +96,7 @@ CREATE TABLE memories (
 );
 CREATE UNIQUE INDEX memories_identity ON memories (tenant_id, ns, identity) WHERE status = 'active';
 CREATE INDEX memories_scope ON memories (tenant_id, ns, scope_kind, scope_key, memory_id);
-CREATE INDEX memories_thread ON memories (tenant_id, ns, thread_id, seq, observed_at, memory_id)
+CREATE INDEX memories_thread ON memories (tenant_id, ns, thread_id, coalesce(seq, 0), observed_at, memory_id)
   WHERE thread_id IS NOT NULL AND status = 'active';
 CREATE INDEX memories_expiry ON memories (tenant_id, ns, expires_at) WHERE expires_at IS NOT NULL AND status = 'active';
 CREATE INDEX memories_tombstones ON memories (deleted_at) WHERE status = 'deleted';
@@ -268,7 +268,8 @@ END
 $$;
 
 GRANT SELECT ON tenants, models, api_keys, personal_tokens TO memtide_app;
-GRANT SELECT, INSERT, UPDATE ON namespaces, namespace_counts, memories TO memtide_app;
+GRANT SELECT, INSERT, UPDATE ON namespaces, namespace_counts TO memtide_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON memories TO memtide_app;
 GRANT SELECT, INSERT, DELETE ON memory_terms TO memtide_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON memory_vectors, idempotency_keys TO memtide_app;
 GRANT SELECT, INSERT ON memory_versions, audit_log, revocations TO memtide_app;

@@ -11,6 +11,7 @@ use crate::db::Db;
 use crate::embed::Embedder;
 use crate::error::Result;
 use crate::kv::Kv;
+use crate::memory::access::Accesses;
 use crate::seal::Seal;
 
 /// The parts of a running service. Cloning is cheap; clones share everything.
@@ -28,6 +29,8 @@ pub struct App {
     pub clock: Clock,
     /// What was counted, for `/metrics`.
     pub metrics: PrometheusHandle,
+    /// What was read since it was last written down.
+    pub accesses: Accesses,
     /// Seals what leaves the process and must come back unchanged.
     pub seal: Seal,
     stopping: Arc<AtomicBool>,
@@ -51,6 +54,7 @@ impl App {
             embedder,
             clock,
             metrics,
+            accesses: Accesses::default(),
             seal,
             stopping: Arc::default(),
         })

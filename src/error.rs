@@ -109,7 +109,11 @@ impl ErrorReport {
             ErrorDetails { field: fault.field.to_string(), limit, actual }
         });
         let is_telling = |details: &ErrorDetails| !details.field.is_empty() || details.limit.is_some();
-        Self { code: error.code().to_owned(), message: error.to_string(), details: details.filter(is_telling) }
+        Self {
+            code: error.code().to_owned(),
+            message: error.to_string(),
+            details: details.filter(is_telling),
+        }
     }
 }
 

@@ -21,6 +21,7 @@ pub mod error;
 pub mod http;
 pub mod id;
 pub mod idempotency;
+pub mod job;
 pub mod kv;
 pub mod memory;
 pub mod page;

@@ -162,6 +162,25 @@ impl OperatorPermit {
         Self { actor: key.to_string() }
     }
 
+    /// The right to work within one tenant's namespace, in the name of the system: everything, in every scope.
+    pub fn within(&self, tenant: TenantId, namespace: Namespace) -> Permit {
+        let sensitivity = Sensitivity::ALL.into_iter().collect();
+        let claims = Claims {
+            tenant,
+            namespace,
+            key: KeyId::from_uuid(uuid::Uuid::nil()),
+            jti: None,
+            rights: Rights::all(),
+            scopes: None,
+            sensitivity,
+            control: true,
+            actor: Actor { kind: ActorKind::System, id: None },
+            expires_at: None,
+            ancestors: Vec::new(),
+        };
+        Permit { claims: Arc::new(claims), action: Action::Write }
+    }
+
     /// Who it is, for the audit log.
     pub fn actor(&self) -> &str {
         &self.actor

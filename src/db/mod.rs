@@ -5,6 +5,8 @@ mod setup;
 mod tx;
 
 use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI16, Ordering};
 use std::time::Duration;
 
 use sqlx::PgPool;
@@ -14,6 +16,7 @@ pub use error::OnConstraint;
 pub use setup::{SCHEMA_VERSION, check_role, migrate, schema_version};
 pub use tx::{OperatorTx, TenantTx};
 
+use crate::auth::OperatorPermit;
 use crate::config;
 use crate::error::{Error, Result};
 use crate::id::TenantId;
@@ -29,6 +32,7 @@ const NAMESPACES_CACHED: u64 = 100_000;
 pub struct Db {
     pool: PgPool,
     namespaces: moka::sync::Cache<(TenantId, String), i32>,
+    model: Arc<AtomicI16>,
 }
 
 impl Db {
@@ -54,7 +58,38 @@ impl Db {
             // Connections are tested when they are given back; one that broke since fails at BEGIN and is replaced.
             .test_before_acquire(false)
             .connect_lazy_with(options);
-        Ok(Self { pool, namespaces: moka::sync::Cache::new(NAMESPACES_CACHED) })
+        Ok(Self { pool, namespaces: moka::sync::Cache::new(NAMESPACES_CACHED), model: Arc::default() })
+    }
+
+    /// Gives the embedding model its number, making it known if it is new. Vectors are stored under that number.
+    pub async fn register_model(&self, name: &str, dimensions: usize) -> Result<()> {
+        let mut tx = self.begin_operator(&OperatorPermit::service()).await?;
+        let dimensions = i32::try_from(dimensions).unwrap_or(i32::MAX);
+        sqlx::query!(
+            "INSERT INTO models (name, dimensions) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            name,
+            dimensions
+        )
+        .execute(&mut *tx)
+        .await?;
+        let model = sqlx::query!("SELECT model, dimensions FROM models WHERE name = $1", name)
+            .fetch_one(&mut *tx)
+            .await?;
+        tx.commit().await?;
+        if model.dimensions != dimensions {
+            let known = model.dimensions;
+            let rule = format!(
+                "has vectors of {dimensions} numbers, and is known to have {known}: give it another name"
+            );
+            return Err(Error::invalid("the embedding model", rule));
+        }
+        self.model.store(model.model, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The number of this process's embedding model; 0 until there is one.
+    pub fn model(&self) -> i16 {
+        self.model.load(Ordering::Relaxed)
     }
 
     /// How many connections this process may hold.

@@ -34,6 +34,8 @@ pub async fn migrate(config: &config::Database) -> Result<()> {
     create_roles(&mut connection, &app, config.url.expose()).await?;
     sqlx::raw_sql("SET ROLE memtide_owner").execute(&mut connection).await?;
     MIGRATOR.run_direct(None, &mut connection, false).await.map_err(migrate_error)?;
+    // The service tells from it whether it fits the schema.
+    sqlx::raw_sql("GRANT SELECT ON _sqlx_migrations TO memtide_app").execute(&mut connection).await?;
     connection.close().await?;
     Ok(())
 }

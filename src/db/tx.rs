@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, PgConnection, Postgres, Transaction};
 
 use super::error::is_passing;
 use super::{Db, OnConstraint};
-use crate::auth::{Action, OperatorPermit, Permit};
+use crate::auth::{Action, Namespace, OperatorPermit, Permit};
 use crate::error::{Error, Result};
 use crate::id::TenantId;
 
@@ -21,7 +21,9 @@ const NO_NAMESPACE: i32 = 0;
 pub struct TenantTx {
     tx: Transaction<'static, Postgres>,
     tenant: TenantId,
+    namespace: Namespace,
     ns: i32,
+    model: i16,
 }
 
 /// A transaction that sees the rows of all tenants.
@@ -38,7 +40,9 @@ impl Db {
         let tenant = permit.tenant();
         // The id is a UUID of ours, so that nothing of the caller's stands in this text. One round trip does both.
         let sql = format!("BEGIN; SELECT set_config('memtide.tenant', '{}', true)", tenant.uuid());
-        let mut tx = TenantTx { tx: self.begin_with(sql).await?, tenant, ns: NO_NAMESPACE };
+        let namespace = permit.namespace().clone();
+        let tx = self.begin_with(sql).await?;
+        let mut tx = TenantTx { tx, tenant, namespace, ns: NO_NAMESPACE, model: self.model() };
         tx.ns = self.resolve_namespace(&mut tx, permit).await?;
         Ok(tx)
     }
@@ -122,6 +126,16 @@ impl TenantTx {
     /// The short form of the namespace; 0, which matches nothing, when it does not exist.
     pub fn ns(&self) -> i32 {
         self.ns
+    }
+
+    /// The namespace meant, by name.
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// The number of the model that makes this process's vectors; 0 when there is none.
+    pub fn model(&self) -> i16 {
+        self.model
     }
 
     /// Makes everything done here last.

@@ -1,10 +1,13 @@
 //! The REST door: decode, call one operation, encode.
 
+mod caller;
 mod error;
 pub mod extract;
 pub mod health;
 mod json;
 mod layers;
+pub mod memory;
+mod once;
 mod openapi;
 pub mod route;
 mod strict;

@@ -120,5 +120,5 @@ fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 
 /// Every route there is.
 pub fn all() -> impl Iterator<Item = &'static Route> {
-    [super::health::ROUTES].into_iter().flatten()
+    [super::health::ROUTES, super::memory::ROUTES].into_iter().flatten()
 }

@@ -6,15 +6,15 @@
 
 mod store;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::auth::Permit;
-use crate::db::{OperatorTx, TenantTx};
+use crate::auth::{OperatorPermit, Permit};
+use crate::db::TenantTx;
 use crate::error::{Error, KeptError, Result};
 use crate::id::EventId;
 
@@ -91,7 +91,12 @@ impl Claim {
     }
 
     /// Keeps the answer, in the transaction that has the effect. The last thing before `commit`.
-    pub async fn settle<T: Serialize>(&self, tx: &mut TenantTx, permit: &Permit, answer: &Answer<T>) -> Result<()> {
+    pub async fn settle<T: Serialize>(
+        &self,
+        tx: &mut TenantTx,
+        permit: &Permit,
+        answer: &Answer<T>,
+    ) -> Result<()> {
         let Some(held) = &self.0 else { return Ok(()) };
         let body = serde_json::to_string(&answer.body).map_err(Error::internal)?;
         if store::settle(tx, permit, &held.key, held.claim, answer.status, &body).await? {
@@ -152,6 +157,9 @@ async fn give_back(app: &App, permit: &Permit, key: &Key, claim: Uuid, error: &E
 }
 
 /// Drops answers of all tenants that were kept long enough. Gives how many.
-pub async fn purge(tx: &mut OperatorTx, now: DateTime<Utc>) -> Result<u64> {
-    store::purge(tx, now - KEPT_FOR).await
+pub async fn purge(app: &App) -> Result<u64> {
+    let mut tx = app.db.begin_operator(&OperatorPermit::service()).await?;
+    let rows = store::purge(&mut tx, app.clock.now() - KEPT_FOR).await?;
+    tx.commit().await?;
+    Ok(rows)
 }

@@ -103,13 +103,16 @@ pub fn identity(record: &Record) -> Identity {
     Identity::of(&record.scope, record.category, record.key.as_deref(), &record.context, &record.content)
 }
 
-/// The words by which a record is found: speaker and day are among them when it stands in a conversation, or when
-/// the client said when it was seen.
+/// The words by which a record is found. Its key's are among them; speaker and day are when it stands in a
+/// conversation, or when the client said when it was seen.
 pub fn search_terms(record: &Record) -> Terms {
     let Context { thread_id, speaker, observed_at, .. } = &record.context;
     let is_dated = thread_id.is_some() || speaker.is_some() || *observed_at != Some(record.created_at);
     let day = observed_at.filter(|_| is_dated).map(|at| at.0);
-    terms(&record.content, speaker.as_deref(), day)
+    match &record.key {
+        Some(key) => terms(&format!("{key}\n{}", record.content), speaker.as_deref(), day),
+        None => terms(&record.content, speaker.as_deref(), day),
+    }
 }
 
 /// A namespace in a request is the token's, or there is none.
@@ -223,7 +226,8 @@ fn check_embedding(app: &App, new: &Remember) -> Result<Option<Embedding>> {
         }
         return Ok(None);
     };
-    let model = app.embedder.model().ok_or_else(|| Error::invalid("embedding", "there is no active model"))?;
+    let model =
+        app.embedder.model().ok_or_else(|| Error::invalid("embedding", "there is no active model"))?;
     if new.embedding_model.as_deref() != Some(model.name.as_str()) {
         return Err(Error::invalid("embedding_model", format!("must be the active model, {}", model.name)));
     }

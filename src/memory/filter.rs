@@ -83,7 +83,8 @@ impl Filter {
 
     /// The scopes as two columns.
     pub fn scope_columns(&self) -> (Option<Vec<ScopeKind>>, Option<Vec<String>>) {
-        let columns = |scopes: &Vec<Scope>| scopes.iter().map(|scope| (scope.kind, scope.key.clone())).unzip();
+        let columns =
+            |scopes: &Vec<Scope>| scopes.iter().map(|scope| (scope.kind, scope.key.clone())).unzip();
         self.scopes.as_ref().map(columns).unzip()
     }
 }

@@ -91,7 +91,12 @@ pub struct Deleted {
 }
 
 /// Forgets records: they leave search at once, and can be taken back for 30 days.
-pub async fn forget(app: &App, caller: &Caller, forget: Forget, key: Option<Key>) -> Result<Answer<Forgotten>> {
+pub async fn forget(
+    app: &App,
+    caller: &Caller,
+    forget: Forget,
+    key: Option<Key>,
+) -> Result<Answer<Forgotten>> {
     let permit = caller.permit(Action::Delete, Area::Durable)?;
     if forget.erase {
         caller.require_control()?;
@@ -150,7 +155,8 @@ pub async fn restore(app: &App, caller: &Caller, id: &str, key: Option<Key>) -> 
                     return Err(Error::NotFound("memory"));
                 }
                 let mut changes = Changes::new(permit, now);
-                let revived = write::revive(&mut tx, &mut changes, record, embedded.embedding.as_ref()).await?;
+                let revived =
+                    write::revive(&mut tx, &mut changes, record, embedded.embedding.as_ref()).await?;
                 changes.write(&mut tx).await?;
                 revived
             }

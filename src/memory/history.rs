@@ -63,7 +63,9 @@ pub async fn history(
     let before = cursor.map(|cursor| cursors.place(&app.seal, now, cursor)).transpose()?;
     let mut tx = app.db.begin(&permit).await?;
     let current = store::find_many(&mut tx, &[id]).await?.pop();
-    current.filter(|record| permit.sees(&record.scope, record.sensitivity)).ok_or(Error::NotFound("memory"))?;
+    current
+        .filter(|record| permit.sees(&record.scope, record.sensitivity))
+        .ok_or(Error::NotFound("memory"))?;
     let mut versions = store::versions(&mut tx, id, before, limit + 1).await?;
     let has_more = versions.len() > limit;
     versions.truncate(limit);

@@ -15,7 +15,13 @@ pub struct Identity([u8; 32]);
 
 impl Identity {
     /// The identity of a record with these fields.
-    pub fn of(scope: &Scope, category: Category, key: Option<&str>, context: &Context, content: &str) -> Self {
+    pub fn of(
+        scope: &Scope,
+        category: Category,
+        key: Option<&str>,
+        context: &Context,
+        content: &str,
+    ) -> Self {
         if let Some(key) = key {
             return Self::of_key(scope, key);
         }

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::draft::{check_content, check_context, check_fraction, check_key, check_metadata, parse_reference};
+use super::draft::{
+    check_content, check_context, check_fraction, check_key, check_metadata, parse_reference,
+};
 use super::read::RecordReply;
 use super::write::{self, Changes};
 use super::{Category, Context, Record, Sensitivity, Status, store};

@@ -87,10 +87,13 @@ pub async fn find(app: &App, caller: &Caller, get: &Get) -> Result<Option<Record
         Target::Key(identity) => store::find_by_identity(&mut tx, identity).await?,
     };
     let now = app.clock.now();
-    Ok(record
+    let record = record
         .filter(|record| permit.sees(&record.scope, record.sensitivity))
-        .filter(|record| record.status != Status::Deleted || get.include_deleted)
-        .map(|record| shown(record, now)))
+        .filter(|record| record.status != Status::Deleted || get.include_deleted);
+    if let Some(record) = &record {
+        app.accesses.got(&permit, record, now);
+    }
+    Ok(record.map(|record| shown(record, now)))
 }
 
 enum Target {

@@ -117,7 +117,12 @@ pub enum BatchResult {
 /// Stores a record under its scope and key, or finds the one that is there.
 ///
 /// Answers 201 when it made a record, 200 when it updated or found one.
-pub async fn remember(app: &App, caller: &Caller, new: Remember, key: Option<Key>) -> Result<Answer<Remembered>> {
+pub async fn remember(
+    app: &App,
+    caller: &Caller,
+    new: Remember,
+    key: Option<Key>,
+) -> Result<Answer<Remembered>> {
     let permit = caller.permit(Action::Write, Area::Durable)?;
     let draft = Draft::check(app, &permit, new)?;
     let (draft, permit) = (&draft, &permit);
@@ -171,7 +176,9 @@ pub async fn remember_batch(
         write::embed(app, permit, &mut drafts).await?;
         let mut tx = app.db.begin(permit).await?;
         let mut changes = Changes::new(permit, app.clock.now());
-        for (place, result) in places.into_iter().zip(write::remember(&mut tx, permit, &mut changes, &drafts).await?) {
+        for (place, result) in
+            places.into_iter().zip(write::remember(&mut tx, permit, &mut changes, &drafts).await?)
+        {
             results[place] = Some(result);
         }
         changes.write(&mut tx).await?;
@@ -189,7 +196,9 @@ fn reply(results: Vec<Option<Result<Remembered>>>) -> Result<BatchReply> {
         match result.unwrap_or_else(|| Err(Error::internal("an item of a batch was not handled"))) {
             Ok(remembered) => Ok(BatchResult::Remembered(Box::new(remembered))),
             Err(error @ (Error::Unavailable { .. } | Error::Internal(_))) => Err(error),
-            Err(error) => Ok(BatchResult::Refused { error: ErrorReport::new(&error.inside(&format!("items[{place}]"))) }),
+            Err(error) => Ok(BatchResult::Refused {
+                error: ErrorReport::new(&error.inside(&format!("items[{place}]"))),
+            }),
         }
     });
     Ok(BatchReply { results: each.collect::<Result<_>>()? })

@@ -3,14 +3,13 @@
 //! An operation works in one transaction: it changes records here, then writes what it changed with
 //! [`Changes::write`], which is history, outbox, audit and counters together.
 
-use std::collections::HashSet;
-
 use chrono::{DateTime, Utc};
 
 use super::draft::{Draft, identity, search_terms};
 use super::remember::Remembered;
 use super::terms::Terms;
-use super::text::{dense_text, normal_form};
+use super::text::normal_form;
+use super::turn::dense_text;
 use super::{ChangeKind, Record, Status, store};
 use crate::app::App;
 use crate::auth::{Action, Permit};
@@ -70,7 +69,8 @@ impl Changes {
 /// Gives each draft its vector, all in one call to the embedder. No connection is held meanwhile.
 pub async fn embed(app: &App, permit: &Permit, drafts: &mut [Draft]) -> Result<()> {
     let lacking = |draft: &Draft| draft.embedding.is_none();
-    let texts: Vec<String> = drafts.iter().filter(|draft| lacking(draft)).map(|draft| text(&draft.record)).collect();
+    let texts: Vec<String> =
+        drafts.iter().filter(|draft| lacking(draft)).map(|draft| text(&draft.record)).collect();
     if texts.is_empty() || app.embedder.model().is_none() {
         return Ok(());
     }
@@ -141,7 +141,12 @@ fn remembered(draft: &Draft, record: Record, created: bool) -> Remembered {
 }
 
 /// An active record with the draft's identity is there already.
-async fn meet(tx: &mut TenantTx, permit: &Permit, changes: &mut Changes, draft: &Draft) -> Result<Remembered> {
+async fn meet(
+    tx: &mut TenantTx,
+    permit: &Permit,
+    changes: &mut Changes,
+    draft: &Draft,
+) -> Result<Remembered> {
     for _ in 0..INSERT_ATTEMPTS {
         match store::lock_by_identity(tx, draft.identity).await? {
             Some(there) if is_expired(&there, changes.now) => expire(tx, changes, there).await?,
@@ -179,7 +184,9 @@ async fn merge(
     if normal_form(&there.content) == normal_form(&draft.record.content) {
         return Ok(remembered(draft, there, false));
     }
-    Err(Error::Conflict(format!("another text stands at this place of the conversation: {}", there.id).into()))
+    Err(Error::Conflict(
+        format!("another text stands at this place of the conversation: {}", there.id).into(),
+    ))
 }
 
 /// The record that is there, with what the client sent in its place. What was left out stays.
@@ -229,7 +236,7 @@ pub async fn change(
 
 /// Whether the search entries of a record depend on what changed.
 pub fn needs_reindex(before: &Record, after: &Record) -> bool {
-    before.content != after.content || before.context != after.context
+    before.content != after.content || before.context != after.context || before.key != after.key
 }
 
 async fn supersede(

@@ -2,8 +2,10 @@
 
 mod change;
 mod read;
+mod sweep;
 mod write;
 
 pub use change::write_changes;
-pub use read::{find_by_identity, find_many, list_ids, lock, lock_by_identity, versions};
+pub use read::{find_by_identity, find_many, list_ids, lock, lock_by_identity, lock_many, versions};
+pub use sweep::{add_accesses, due, purge};
 pub use write::{erase, index, insert, unindex, update};

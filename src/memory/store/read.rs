@@ -11,7 +11,8 @@ use crate::memory::filter::Filter;
 use crate::memory::history::Version;
 use crate::memory::key::Identity;
 use crate::memory::{
-    Category, ChangeKind, Context, Provenance, Record, Scope, ScopeKind, Sensitivity, SourceContextKind, Status,
+    Category, ChangeKind, Context, Provenance, Record, Scope, ScopeKind, Sensitivity, SourceContextKind,
+    Status,
 };
 
 /// A row of `memories`, column for column.
@@ -47,7 +48,8 @@ struct Row {
 impl Row {
     fn into_record(self, namespace: &Namespace) -> Result<Record> {
         let id = MemoryId::from_uuid(self.memory_id);
-        let unreadable = |column, error| Error::internal(format!("memories.{column} of {id} cannot be read: {error}"));
+        let unreadable =
+            |column, error| Error::internal(format!("memories.{column} of {id} cannot be read: {error}"));
         let provenance: Provenance =
             serde_json::from_value(self.provenance).map_err(|error| unreadable("provenance", error))?;
         let metadata = self.metadata.map(serde_json::from_value).transpose();
@@ -150,6 +152,24 @@ pub async fn lock(tx: &mut TenantTx, id: MemoryId) -> Result<Option<Record>> {
     find(tx, id).await
 }
 
+/// Records, kept from changing until the transaction ends. Locked in the order of their ids, by everybody.
+pub async fn lock_many(tx: &mut TenantTx, ids: &[MemoryId]) -> Result<Vec<Record>> {
+    let uuids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+    sqlx::query!(
+        "SELECT memory_id
+         FROM memories
+         WHERE tenant_id = $1 AND ns = $2 AND memory_id = ANY($3)
+         ORDER BY memory_id
+         FOR UPDATE",
+        tx.tenant(),
+        tx.ns(),
+        &uuids,
+    )
+    .fetch_all(&mut **tx)
+    .await?;
+    find_many(tx, ids).await
+}
+
 async fn find(tx: &mut TenantTx, id: Option<Uuid>) -> Result<Option<Record>> {
     let Some(id) = id else { return Ok(None) };
     Ok(find_many(tx, &[MemoryId::from_uuid(id)]).await?.pop())
@@ -197,7 +217,12 @@ pub async fn list_ids(
 }
 
 /// The versions of a record, newest first: those before `before`, as many as `limit`.
-pub async fn versions(tx: &mut TenantTx, id: MemoryId, before: Option<i64>, limit: usize) -> Result<Vec<Version>> {
+pub async fn versions(
+    tx: &mut TenantTx,
+    id: MemoryId,
+    before: Option<i64>,
+    limit: usize,
+) -> Result<Vec<Version>> {
     let rows = sqlx::query!(
         "SELECT version, change_kind AS \"change_kind: ChangeKind\", changed_at, actor, record
          FROM memory_versions
@@ -216,7 +241,8 @@ pub async fn versions(tx: &mut TenantTx, id: MemoryId, before: Option<i64>, limi
     rows.into_iter()
         .map(|row| {
             let version = row.version;
-            let unreadable = |error| Error::internal(format!("version {version} of {id} cannot be read: {error}"));
+            let unreadable =
+                |error| Error::internal(format!("version {version} of {id} cannot be read: {error}"));
             Ok(Version {
                 version,
                 change_kind: row.change_kind,

@@ -211,7 +211,12 @@ pub async fn update(tx: &mut TenantTx, record: &Record, identity: Identity) -> R
 }
 
 /// Makes a record findable by its terms and, if it has one, its vector.
-pub async fn index(tx: &mut TenantTx, id: MemoryId, terms: &Terms, embedding: Option<&Embedding>) -> Result<()> {
+pub async fn index(
+    tx: &mut TenantTx,
+    id: MemoryId,
+    terms: &Terms,
+    embedding: Option<&Embedding>,
+) -> Result<()> {
     let vector = embedding.map(|embedding| HalfVector::from_f32_slice(embedding.as_slice()));
     let (names, counts): (Vec<String>, Vec<i16>) =
         terms.counts.iter().map(|(term, count)| (term.clone(), occurrences(*count))).unzip();
@@ -259,13 +264,14 @@ pub async fn unindex(tx: &mut TenantTx, id: MemoryId, terms: &Terms) -> Result<(
     Ok(())
 }
 
-/// Removes a record and its history for good.
-pub async fn erase(tx: &mut TenantTx, id: MemoryId) -> Result<()> {
+/// Removes records and their history for good.
+pub async fn erase(tx: &mut TenantTx, ids: &[MemoryId]) -> Result<()> {
+    let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
     sqlx::query!(
-        "DELETE FROM memories WHERE tenant_id = $1 AND ns = $2 AND memory_id = $3",
+        "DELETE FROM memories WHERE tenant_id = $1 AND ns = $2 AND memory_id = ANY($3)",
         tx.tenant(),
         tx.ns(),
-        id.uuid(),
+        &ids,
     )
     .execute(&mut **tx)
     .await?;

@@ -1,0 +1,274 @@
+//! Durable memory over REST (R-09).
+
+use axum::extract::State;
+use axum::http::header::{ETAG, IF_MATCH};
+use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, patch, post};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::extract::{Json, Path, Query, header_once};
+use super::once::Once;
+use super::route::{Needs, Route};
+use crate::app::App;
+use crate::auth::{Action, Area, Caller};
+use crate::error::{Error, Result};
+use crate::idempotency::Answer;
+use crate::memory::context::{self, ContextReply, ContextRequest};
+use crate::memory::forget::{self, Deleted, Forget, Forgotten};
+use crate::memory::history::{self, HistoryQuery, VersionPage};
+use crate::memory::patch::{self as patching, Patch};
+use crate::memory::read::{self, Get, List, RecordPage, RecordReply};
+use crate::memory::remember::{self, BatchReply, Remember, RememberBatch, Remembered};
+use crate::memory::search::{self, Search, SearchReply};
+use crate::memory::{Category, Scope, Status};
+use crate::page::Limit;
+
+const READ: Needs = Needs::Right(Area::Durable, Action::Read);
+const WRITE: Needs = Needs::Right(Area::Durable, Action::Write);
+const DELETE: Needs = Needs::Right(Area::Durable, Action::Delete);
+
+/// The routes of this file.
+pub const ROUTES: &[Route] = &[
+    Route::new(
+        Method::POST,
+        "/v1/memory/items",
+        WRITE,
+        "Remember a record, or update the one with its key",
+        || post(remember),
+    )
+    .takes::<Remember>()
+    .gives::<Remembered>()
+    .with_status(201)
+    .once(),
+    Route::new(Method::POST, "/v1/memory/items/batch", WRITE, "Remember up to 256 records", || {
+        post(remember_batch)
+    })
+    .takes::<RememberBatch>()
+    .gives::<BatchReply>()
+    .once(),
+    Route::new(Method::GET, "/v1/memory/items", READ, "List records, newest first", || get(list))
+        .asks::<ListQuery>()
+        .gives::<RecordPage>(),
+    Route::new(Method::GET, "/v1/memory/items/{id}", READ, "Get a record", || get(get_item))
+        .gives::<RecordReply>(),
+    Route::new(Method::PATCH, "/v1/memory/items/{id}", WRITE, "Correct a record", || patch(patch_item))
+        .takes::<Patch>()
+        .gives::<RecordReply>(),
+    Route::new(
+        Method::DELETE,
+        "/v1/memory/items/{id}",
+        DELETE,
+        "Forget a record; it can be restored for 30 days",
+        || delete(delete_item),
+    )
+    .gives::<Deleted>(),
+    Route::new(Method::POST, "/v1/memory/items/{id}/restore", WRITE, "Take back what was forgotten", || {
+        post(restore)
+    })
+    .takes::<Nothing>()
+    .gives::<RecordReply>()
+    .once(),
+    Route::new(
+        Method::GET,
+        "/v1/memory/items/{id}/history",
+        READ,
+        "The versions of a record, newest first",
+        || get(history),
+    )
+    .asks::<HistoryQuery>()
+    .gives::<VersionPage>(),
+    Route::new(Method::POST, "/v1/memory/search", READ, "Find records by meaning and by words", || {
+        post(search)
+    })
+    .takes::<Search>()
+    .gives::<SearchReply>(),
+    Route::new(Method::POST, "/v1/memory/context", READ, "Search, and get text for a prompt", || {
+        post(context)
+    })
+    .takes::<ContextRequest>()
+    .gives::<ContextReply>(),
+    Route::new(Method::POST, "/v1/memory/forget", DELETE, "Forget records by id, by key or by scope", || {
+        post(forget)
+    })
+    .takes::<Forget>()
+    .gives::<Forgotten>()
+    .once(),
+];
+
+/// An empty object; no body means the same.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// Which records to list, as a query string (R-26).
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListQuery {
+    /// Only this scope, written `kind:key`. May be repeated.
+    #[serde(default)]
+    pub scope: Vec<String>,
+    /// Only this category. May be repeated.
+    #[serde(default)]
+    pub category: Vec<Category>,
+    /// Only this status; `active` unless given. May be repeated.
+    #[serde(default)]
+    pub status: Vec<Status>,
+    /// Only records whose content holds this text.
+    #[serde(default)]
+    pub query: Option<String>,
+    /// The key of the one record wanted; needs one scope.
+    #[serde(default)]
+    pub key: Option<String>,
+    /// How many a page holds: 1 to 100, 20 unless given.
+    #[serde(default)]
+    pub limit: Option<String>,
+    /// Where the page before ended.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
+async fn remember(
+    State(app): State<App>,
+    caller: Caller,
+    once: Once<Remember>,
+) -> Result<Answer<Remembered>> {
+    let Once { body: mut new, key } = once;
+    let own_key = remember::take_key(&mut new, "/v1/memory/items")?;
+    if own_key.is_some() && key.is_some() {
+        return Err(Error::invalid("idempotency_key", "is given in the header too: give one of them"));
+    }
+    remember::remember(&app, &caller, new, key.or(own_key)).await
+}
+
+async fn remember_batch(
+    State(app): State<App>,
+    caller: Caller,
+    once: Once<RememberBatch>,
+) -> Result<Answer<BatchReply>> {
+    remember::remember_batch(&app, &caller, once.body, once.key).await
+}
+
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<RecordPage>> {
+    let scopes: Vec<Scope> = query.scope.iter().map(|scope| parse("scope", scope)).collect::<Result<_>>()?;
+    if let Some(key) = query.key {
+        let [scope] = scopes.as_slice() else {
+            return Err(Error::invalid("key", "needs exactly one scope beside it"));
+        };
+        let wanted = Get {
+            memory_id: None,
+            scope: Some(scope.clone()),
+            key: Some(key),
+            namespace: None,
+            include_deleted: false,
+        };
+        let record = read::find(&app, &caller, &wanted).await?;
+        return Ok(Json(RecordPage { records: record.into_iter().collect(), next_cursor: None }));
+    }
+    let list = List {
+        scopes: some(scopes),
+        categories: some(query.category),
+        statuses: some(query.status),
+        query: query.query,
+        limit: query.limit.as_deref().map(|limit| parse("limit", limit)).transpose()?,
+        cursor: query.cursor,
+    };
+    Ok(Json(read::list(&app, &caller, &list).await?))
+}
+
+/// A query string cannot tell an empty list from an absent one.
+fn some<T>(list: Vec<T>) -> Option<Vec<T>> {
+    Some(list).filter(|list| !list.is_empty())
+}
+
+fn parse<T: std::str::FromStr<Err: std::fmt::Display>>(field: &'static str, text: &str) -> Result<T> {
+    text.parse().map_err(|error: T::Err| Error::invalid(field, error.to_string()))
+}
+
+async fn get_item(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Result<Response> {
+    let wanted = Get { memory_id: Some(id), scope: None, key: None, namespace: None, include_deleted: false };
+    let record = read::find(&app, &caller, &wanted).await?.ok_or(Error::NotFound("memory"))?;
+    Ok(tagged(RecordReply { record }))
+}
+
+async fn patch_item(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Json(patch): Json<Patch>,
+) -> Result<Response> {
+    let version = if_match(&headers)?;
+    Ok(tagged(patching::patch(&app, &caller, &id, patch, version).await?))
+}
+
+/// The version that `If-Match` names, as `"3"` or `3`; `*` is any.
+fn if_match(headers: &HeaderMap) -> Result<Option<i64>> {
+    let Some(value) = header_once(headers, IF_MATCH.as_str())? else { return Ok(None) };
+    if value.trim() == "*" {
+        return Ok(None);
+    }
+    let digits = value.trim().trim_start_matches("W/").trim_matches('"');
+    digits.parse().map(Some).map_err(|_| Error::invalid("if-match", "must be a record's version"))
+}
+
+fn tagged(reply: RecordReply) -> Response {
+    let tag = HeaderValue::try_from(format!("\"{}\"", reply.record.version));
+    let mut response = Json(reply).into_response();
+    if let Ok(tag) = tag {
+        response.headers_mut().insert(ETAG, tag);
+    }
+    response
+}
+
+async fn delete_item(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Deleted>> {
+    Ok(Json(forget::delete(&app, &caller, &id).await?))
+}
+
+async fn restore(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    once: Once<Nothing>,
+) -> Result<Answer<RecordReply>> {
+    forget::restore(&app, &caller, &id, once.key).await
+}
+
+async fn history(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(query): Query<HistoryQuery>,
+) -> Result<Json<VersionPage>> {
+    let limit: Option<Limit> = query.limit.as_deref().map(|limit| parse("limit", limit)).transpose()?;
+    Ok(Json(history::history(&app, &caller, &id, limit, query.cursor.as_deref()).await?))
+}
+
+async fn search(
+    State(app): State<App>,
+    caller: Caller,
+    Json(search): Json<Search>,
+) -> Result<Json<SearchReply>> {
+    Ok(Json(search::search(&app, &caller, &search).await?))
+}
+
+async fn context(
+    State(app): State<App>,
+    caller: Caller,
+    Json(request): Json<ContextRequest>,
+) -> Result<Json<ContextReply>> {
+    Ok(Json(context::context(&app, &caller, request).await?))
+}
+
+async fn forget(State(app): State<App>, caller: Caller, once: Once<Forget>) -> Result<Answer<Forgotten>> {
+    forget::forget(&app, &caller, once.body, once.key).await
+}

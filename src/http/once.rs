@@ -1,0 +1,63 @@
+//! Requests with an `Idempotency-Key`.
+
+use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Request};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::error::IDEMPOTENT_REPLAYED;
+use super::extract::{Json, header_once, json_body};
+use super::json;
+use super::route;
+use crate::error::Error;
+use crate::idempotency::{Answer, Key};
+
+/// A JSON body that is to have one effect for its idempotency key, if it has one.
+#[derive(Debug)]
+pub struct Once<T> {
+    /// The body.
+    pub body: T,
+    /// The key, with what it is used for.
+    pub key: Option<Key>,
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Once<T> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
+        let key = header_once(request.headers(), "idempotency-key").map_err(IntoResponse::into_response)?;
+        let key = key.map(str::to_owned);
+        let (mut parts, body) = request.into_parts();
+        let path =
+            MatchedPath::from_request_parts(&mut parts, state).await.map_err(IntoResponse::into_response)?;
+        let uri = parts.uri.path().to_owned();
+        let bytes = json_body(Request::from_parts(parts, body), state).await?;
+        // An action without parameters may come without a body.
+        let bytes = if bytes.is_empty() { axum::body::Bytes::from_static(b"{}") } else { bytes };
+        let body = json::decode(&bytes).map_err(IntoResponse::into_response)?;
+        let key = key.map(|key| make_key(&key, path.as_str(), &uri, &bytes)).transpose();
+        Ok(Self { body, key: key.map_err(IntoResponse::into_response)? })
+    }
+}
+
+/// The path belongs to what the key stands for: it may name the record that is acted on.
+fn make_key(key: &str, pattern: &str, uri: &str, body: &[u8]) -> Result<Key, Error> {
+    let route = route::all().find(|route| route.path == pattern);
+    let route = route.ok_or_else(|| Error::internal("a request without a route"))?.path;
+    let body: serde_json::Value = json::decode(body)?;
+    Key::new(key, route, &serde_json::json!([uri, body]))
+}
+
+/// The answer with its status, and whether it was given before.
+impl<T: Serialize> IntoResponse for Answer<T> {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::OK);
+        let mut response = (status, Json(self.body)).into_response();
+        if self.replayed {
+            let yes = axum::http::HeaderValue::from_static("true");
+            response.headers_mut().insert(IDEMPOTENT_REPLAYED.clone(), yes);
+        }
+        response
+    }
+}
