@@ -120,5 +120,7 @@ fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 
 /// Every route there is.
 pub fn all() -> impl Iterator<Item = &'static Route> {
-    [super::health::ROUTES].into_iter().flatten()
+    [super::health::ROUTES, super::auth::ROUTES, super::admin::ROUTES, super::admin_key::ROUTES]
+        .into_iter()
+        .flatten()
 }
