@@ -1,10 +1,11 @@
 //! What every operation works with.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::watch;
 
+use crate::auth::Auth;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::db::Db;
@@ -25,6 +26,8 @@ pub struct App {
     pub kv: Kv,
     /// Turns text into vectors.
     pub embedder: Arc<Embedder>,
+    /// Who may come in.
+    pub auth: Arc<Auth>,
     /// The time.
     pub clock: Clock,
     /// What was counted, for `/metrics`.
@@ -33,11 +36,12 @@ pub struct App {
     pub accesses: Accesses,
     /// Seals what leaves the process and must come back unchanged.
     pub seal: Seal,
-    stopping: Arc<AtomicBool>,
+    stopping: watch::Sender<bool>,
 }
 
 impl App {
-    /// Puts the parts together. Postgres and Redis are reached when they are first needed.
+    /// Puts the parts together. Postgres and Redis are reached when they are first needed; nobody is let in before
+    /// [`Auth::start`].
     pub fn new(
         config: Config,
         embedder: Arc<Embedder>,
@@ -52,21 +56,36 @@ impl App {
             db,
             kv,
             embedder,
+            auth: Arc::new(Auth::new()),
             clock,
             metrics,
             accesses: Accesses::default(),
             seal,
-            stopping: Arc::default(),
+            stopping: watch::Sender::new(false),
         })
+    }
+
+    /// Makes ready to serve: gives the embedding model its number, and learns who may come in.
+    pub async fn start(&self) -> Result<()> {
+        if let Some(model) = self.embedder.model() {
+            self.db.register_model(&model.name, model.dimensions).await?;
+        }
+        Auth::start(self).await
     }
 
     /// Says that the process is about to end: it is not ready any more, and streams close.
     pub fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
+        self.stopping.send_replace(true);
     }
 
     /// Whether the process is about to end.
     pub fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        *self.stopping.borrow()
+    }
+
+    /// Waits until the process is about to end.
+    pub async fn stopped(&self) {
+        // It cannot fail: the sender is `self`.
+        let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
     }
 }

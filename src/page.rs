@@ -68,6 +68,47 @@ impl<'de> Deserialize<'de> for Limit {
     }
 }
 
+/// Which page of a list is wanted.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PageRequest {
+    /// How many things; 20 unless told, at most 100.
+    #[serde(default)]
+    pub limit: Option<Limit>,
+    /// What the page before gave to continue with.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
+/// A page of a list of an operator's.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Page<T> {
+    /// The things.
+    pub items: Vec<T>,
+    /// What to ask for the next page with; absent on the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+impl PageRequest {
+    /// How many rows to read: one more than the page holds, which tells whether there is a next one.
+    pub fn rows(&self) -> i64 {
+        i64::from(self.limit.unwrap_or_default().0) + 1
+    }
+
+    /// The page that these rows make; `cursor` continues after the last thing on it.
+    pub fn page<T>(&self, mut rows: Vec<T>, cursor: impl FnOnce(&T) -> Result<String>) -> Result<Page<T>> {
+        let limit = self.limit.unwrap_or_default().get();
+        let is_last = rows.len() <= limit;
+        rows.truncate(limit);
+        let next_cursor = match rows.last() {
+            Some(last) if !is_last => Some(cursor(last)?),
+            _ => None,
+        };
+        Ok(Page { items: rows, next_cursor })
+    }
+}
+
 /// What a cursor belongs to: it opens for no other tenant, list or question.
 #[derive(Debug, Clone)]
 pub struct CursorScope(Vec<u8>);

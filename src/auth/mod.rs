@@ -3,14 +3,34 @@
 //! A [`Caller`] is what a verified token says. A [`Permit`] is one right of a caller, proven; data is reached only
 //! through one. Rights are denied by default: an empty list matches nothing, a missing claim grants nothing.
 
+mod exchange;
+mod grant;
+mod issue;
+pub mod key;
+mod node;
 mod right;
+pub mod secret;
+mod signing;
+mod state;
+mod store;
+mod token;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
-pub use right::{Action, Actor, ActorKind, Area, Namespace, Rights};
+pub use exchange::{Capability, Revoke, Revoked, WhoAmI, attenuate, exchange, max_ttl, revoke, whoami};
+pub use grant::TokenRequest;
+pub use issue::{
+    create_key, create_operator_key, create_token, list_keys, list_operator_keys, list_tokens,
+    revoke_all_tokens, revoke_key, revoke_operator_key, revoke_token,
+};
+pub use node::Auth;
+pub use right::{Action, Actor, ActorKind, Area, Namespace, NamespacePattern, Rights};
+pub use signing::{PublicKey, PublicKeys, Rotated, public_keys, rotate};
+pub use store::CHANNEL;
 
 use crate::error::{Error, Result};
 use crate::id::{CapabilityId, KeyId, TenantId};
@@ -20,6 +40,8 @@ use crate::memory::{Scope, Sensitivity};
 #[derive(Debug, Clone)]
 pub struct Caller {
     claims: Arc<Claims>,
+    /// Whether this node knows of revocations recent enough to let the caller change something.
+    may_write: bool,
 }
 
 /// The content of a capability, whatever form it came in.
@@ -47,12 +69,23 @@ pub struct Claims {
     pub expires_at: Option<DateTime<Utc>>,
     /// The capabilities this one was attenuated from, outermost first.
     pub ancestors: Vec<CapabilityId>,
+    /// The epochs of tenant and key at the time the token was made.
+    pub epochs: Epochs,
+}
+
+/// Numbers that rise when every token made so far is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Epochs {
+    /// The tenant's.
+    pub tenant: i64,
+    /// The key's.
+    pub key: i64,
 }
 
 impl Caller {
     /// The caller that verified claims describe. Only `auth` verifies.
-    pub(in crate::auth) fn new(claims: Claims) -> Self {
-        Self { claims: Arc::new(claims) }
+    pub(in crate::auth) fn new(claims: Arc<Claims>, may_write: bool) -> Self {
+        Self { claims, may_write }
     }
 
     /// What the token says.
@@ -61,11 +94,20 @@ impl Caller {
     }
 
     /// Proves that the caller may do this, or refuses with 403.
+    ///
+    /// A change is answered 503 while this node does not hear of revocations.
     pub fn permit(&self, action: Action, area: Area) -> Result<Permit> {
-        if self.claims.rights.allows(area, action) {
-            return Ok(Permit { claims: Arc::clone(&self.claims), action });
+        if !self.claims.rights.allows(area, action) {
+            return Err(Error::Forbidden(format!("the capability does not grant {action} on {area}").into()));
         }
-        Err(Error::Forbidden(format!("the capability does not grant {action} on {area}").into()))
+        if action != Action::Read {
+            self.require_recent()?;
+        }
+        Ok(Permit { claims: Arc::clone(&self.claims), action })
+    }
+
+    fn require_recent(&self) -> Result<()> {
+        if self.may_write { Ok(()) } else { Err(Error::unavailable("the list of revoked tokens")) }
     }
 
     /// Proves that the caller may change the tenant's configuration, or refuses with 403.
@@ -151,13 +193,12 @@ impl OperatorPermit {
         Self { actor: "service".to_owned() }
     }
 
-    /// Somebody at the command line, who holds the database's password.
-    pub(crate) fn command_line() -> Self {
+    /// Somebody who runs this program with the database's password, and could do anything anyway.
+    pub fn command_line() -> Self {
         Self { actor: "command line".to_owned() }
     }
 
     /// An operator whose key was verified. Only `auth` verifies.
-    #[expect(dead_code, reason = "the operator API comes next")]
     pub(in crate::auth) fn operator(key: KeyId) -> Self {
         Self { actor: key.to_string() }
     }
@@ -177,6 +218,7 @@ impl OperatorPermit {
             actor: Actor { kind: ActorKind::System, id: None },
             expires_at: None,
             ancestors: Vec::new(),
+            epochs: Epochs::default(),
         };
         Permit { claims: Arc::new(claims), action: Action::Write }
     }

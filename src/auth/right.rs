@@ -195,6 +195,44 @@ impl From<Namespace> for String {
     }
 }
 
+/// Which namespaces a key may choose from: a name, the start of names and a `*`, or `*` for all.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+pub struct NamespacePattern(#[schemars(regex(pattern = r"^[A-Za-z0-9._:/-]{0,128}\*?$"))] String);
+
+impl NamespacePattern {
+    /// The pattern that matches this namespace and no other.
+    pub fn only(namespace: &Namespace) -> Self {
+        Self(namespace.0.clone())
+    }
+
+    /// Whether the namespace is one of those meant.
+    pub fn matches(&self, namespace: &Namespace) -> bool {
+        match self.0.strip_suffix('*') {
+            Some(start) => namespace.0.starts_with(start),
+            None => self.0 == namespace.0,
+        }
+    }
+}
+
+impl TryFrom<String> for NamespacePattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let name = text.strip_suffix('*').unwrap_or(&text);
+        if text != "*" {
+            name.parse::<Namespace>()?;
+        }
+        Ok(Self(text))
+    }
+}
+
+impl From<NamespacePattern> for String {
+    fn from(pattern: NamespacePattern) -> Self {
+        pattern.0
+    }
+}
+
 /// In whose name something is written (R-39).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

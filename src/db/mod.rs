@@ -1,6 +1,8 @@
 //! Postgres: the pool, and the two kinds of transaction through which all data is reached.
 
+mod audit;
 mod error;
+mod listen;
 mod setup;
 mod tx;
 
@@ -13,6 +15,7 @@ use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 pub use error::OnConstraint;
+pub use listen::Listener;
 pub use setup::{SCHEMA_VERSION, check_role, migrate, schema_version};
 pub use tx::{OperatorTx, TenantTx};
 
@@ -65,8 +68,12 @@ impl Db {
     pub async fn register_model(&self, name: &str, dimensions: usize) -> Result<()> {
         let mut tx = self.begin_operator(&OperatorPermit::service()).await?;
         let dimensions = i32::try_from(dimensions).unwrap_or(i32::MAX);
+        // Asked first, because a conflict would use up a number.
         sqlx::query!(
-            "INSERT INTO models (name, dimensions) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            "INSERT INTO models (name, dimensions)
+             SELECT $1, $2
+             WHERE NOT EXISTS (SELECT FROM models WHERE name = $1)
+             ON CONFLICT ON CONSTRAINT models_name DO NOTHING",
             name,
             dimensions
         )
@@ -103,11 +110,10 @@ impl Db {
         Ok(())
     }
 
-    /// A listener on a NOTIFY channel, on a connection of its own.
-    pub async fn listen(&self, channel: &str) -> Result<sqlx::postgres::PgListener> {
-        let mut listener = sqlx::postgres::PgListener::connect_with(&self.pool).await?;
-        listener.listen(channel).await?;
-        Ok(listener)
+    /// Forgets the namespaces of a tenant that was erased.
+    pub fn forget_namespaces(&self, tenant: TenantId) {
+        let of_tenant = self.namespaces.iter().filter(|(key, _)| key.0 == tenant);
+        of_tenant.for_each(|(key, _)| self.namespaces.invalidate(&*key));
     }
 
     /// Ends all connections, after the transactions under way.

@@ -1,6 +1,9 @@
 //! The REST door: decode, call one operation, encode.
 
-mod caller;
+pub mod admin;
+pub mod admin_key;
+pub mod auth;
+pub mod caller;
 mod error;
 pub mod extract;
 pub mod health;

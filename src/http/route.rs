@@ -120,5 +120,13 @@ fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 
 /// Every route there is.
 pub fn all() -> impl Iterator<Item = &'static Route> {
-    [super::health::ROUTES, super::memory::ROUTES].into_iter().flatten()
+    [
+        super::health::ROUTES,
+        super::auth::ROUTES,
+        super::memory::ROUTES,
+        super::admin::ROUTES,
+        super::admin_key::ROUTES,
+    ]
+    .into_iter()
+    .flatten()
 }

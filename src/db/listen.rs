@@ -1,0 +1,31 @@
+//! Words that one node sends to the others through Postgres (LISTEN and NOTIFY).
+
+use sqlx::postgres::{PgListener, PgPoolOptions};
+
+use super::Db;
+use crate::error::Result;
+
+/// Hears what is sent on one channel.
+#[derive(Debug)]
+pub struct Listener(PgListener);
+
+impl Db {
+    /// Listens on a channel, on a connection beside the pool's: it is never given back.
+    pub async fn listen(&self, channel: &str) -> Result<Listener> {
+        let options = PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
+        let own = options.connect_lazy_with((*self.pool.connect_options()).clone());
+        let mut listener = PgListener::connect_with(&own).await?;
+        listener.listen(channel).await?;
+        Ok(Listener(listener))
+    }
+}
+
+impl Listener {
+    /// Waits until something was sent, or may have been sent while the connection was broken.
+    pub async fn changed(&mut self) -> Result<()> {
+        self.0.try_recv().await?;
+        // What came in the meantime is answered by the same look.
+        while self.0.next_buffered().is_some() {}
+        Ok(())
+    }
+}
