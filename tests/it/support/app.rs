@@ -1,0 +1,141 @@
+//! The real service on a database of its own.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use memtide::app::App;
+use memtide::auth::{self, OperatorPermit, Rights};
+use memtide::clock::Clock;
+use memtide::config::{Config, Http, Secret, Telemetry};
+use memtide::embed::{EmbedConfig, Embedder, LocalConfig};
+use memtide::id::TenantId;
+use memtide::{http, tenant};
+use metrics_exporter_prometheus::PrometheusBuilder;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use super::client::Client;
+use super::db::{TestDb, env};
+
+/// The real service on a database of its own.
+pub struct TestApp {
+    /// Its parts.
+    pub app: App,
+    /// Its routes.
+    pub router: Router,
+    /// Its database, dropped last.
+    pub db: TestDb,
+}
+
+/// A tenant with a key and a capability for everything in namespace `default`.
+pub struct Made {
+    /// The tenant.
+    pub id: TenantId,
+    /// An API key for every namespace and every right, with control.
+    pub key: String,
+    /// A capability for every right, with control.
+    pub capability: String,
+    /// A caller that holds the capability.
+    pub client: Client,
+}
+
+impl TestApp {
+    /// Starts the service with the local model, which is loaded once for all tests.
+    pub async fn start() -> Self {
+        Self::start_with(embedder().await).await
+    }
+
+    /// Starts the service with an embedder of the test's own.
+    pub async fn start_with(embedder: Arc<Embedder>) -> Self {
+        let db = TestDb::create().await;
+        let config = config(&db);
+        let metrics = PrometheusBuilder::new().build_recorder().handle();
+        let app = App::new(config, embedder, metrics, Clock::default()).unwrap();
+        app.start().await.unwrap();
+        let router = http::router(&app);
+        Self { app, router, db }
+    }
+
+    /// A second node on the same database, with the same secret and the same clock.
+    pub async fn second_node(&self) -> (App, Router) {
+        let metrics = PrometheusBuilder::new().build_recorder().handle();
+        let embedder = Arc::clone(&self.app.embedder);
+        let app = App::new((*self.app.config).clone(), embedder, metrics, self.app.clock.clone()).unwrap();
+        app.start().await.unwrap();
+        let router = http::router(&app);
+        (app, router)
+    }
+
+    /// A caller without a token.
+    pub fn anyone(&self) -> Client {
+        Client::new(self.router.clone())
+    }
+
+    /// A new tenant with a key and a capability.
+    pub async fn tenant(&self, slug: &str) -> Made {
+        let operator = OperatorPermit::command_line();
+        let new = serde_json::from_value(json!({ "slug": slug, "name": slug })).unwrap();
+        let tenant = tenant::create(&self.app, &operator, new).await.unwrap();
+        let everything = json!({
+            "name": "everything",
+            "namespaces": ["*"],
+            "capabilities": Rights::all(),
+            "sensitivity": ["normal", "personal", "secret_like", "regulated"],
+            "control": true,
+        });
+        let new = serde_json::from_value(everything).unwrap();
+        let (_, bearer) = auth::create_key(&self.app, &operator, tenant.id, new).await.unwrap();
+        let key = bearer.expose().to_owned();
+        let capability = self.exchange(&key, json!({ "namespace": "default", "control": true })).await;
+        let client = self.anyone().capability(&capability);
+        Made { id: tenant.id, key, capability, client }
+    }
+
+    /// A capability bought with an API key.
+    pub async fn exchange(&self, key: &str, request: Value) -> String {
+        let reply = self.anyone().bearer(key).post("/v1/auth/token", request).await.expect(200);
+        reply["capability"].as_str().unwrap().to_owned()
+    }
+
+    /// The service on a port of the system's choice, for streams, sockets and many clients.
+    pub async fn serve(&self) -> SocketAddr {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = self.router.clone();
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        address
+    }
+}
+
+impl Drop for TestApp {
+    fn drop(&mut self) {
+        self.app.stop();
+    }
+}
+
+async fn embedder() -> Arc<Embedder> {
+    static EMBEDDER: OnceCell<Arc<Embedder>> = OnceCell::const_new();
+    let load = || async {
+        let local = LocalConfig { model_dir: env("MEMTIDE_MODEL_DIR").into(), workers: 2 };
+        Arc::new(Embedder::connect(EmbedConfig::Local(local)).await.unwrap())
+    };
+    Arc::clone(EMBEDDER.get_or_init(load).await)
+}
+
+fn config(db: &TestDb) -> Config {
+    Config {
+        http: Http {
+            address: ([127, 0, 0, 1], 0).into(),
+            metrics_address: None,
+            public_url: "http://127.0.0.1".to_owned(),
+            access_token: None,
+        },
+        database: db.config(),
+        redis_url: Secret::new(env("REDIS_URL")),
+        secret: Secret::new("a secret for tests, of 32 bytes or more"),
+        embedding: EmbedConfig::Off,
+        telemetry: Telemetry { filter: "warn".to_owned(), json: false, otlp_endpoint: None },
+        local: false,
+    }
+}

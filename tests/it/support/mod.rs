@@ -1,0 +1,9 @@
+//! What every test starts from.
+
+mod app;
+mod client;
+mod db;
+
+pub use app::{Made, TestApp};
+pub use client::{Client, Reply};
+pub use db::env;
