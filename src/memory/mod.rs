@@ -17,6 +17,7 @@ pub mod patch;
 pub mod rank;
 pub mod read;
 mod record;
+pub mod reembed;
 pub mod remember;
 mod scope;
 pub mod search;
