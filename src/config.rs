@@ -23,6 +23,8 @@ pub struct Config {
     pub embedding: EmbedConfig,
     /// How telemetry leaves the process.
     pub telemetry: Telemetry,
+    /// Where `memtide dev` keeps the tokens of the local stack.
+    pub dev_dir: PathBuf,
     /// A local stack: one developer, capabilities of up to 30 days, no rate limits.
     pub local: bool,
 }
@@ -123,6 +125,7 @@ impl Config {
                 json: env.one_of("MEMTIDE_LOG_FORMAT", &["json", "text"]) == "json",
                 otlp_endpoint: env.optional("OTEL_EXPORTER_OTLP_ENDPOINT"),
             },
+            dev_dir: env.or("MEMTIDE_DEV_DIR", PathBuf::from(".dev")),
             local: env.one_of("MEMTIDE_LOCAL", &["0", "1"]) == "1",
         };
         if env.faults.is_empty() { Ok(config) } else { Err(Faults(env.faults)) }

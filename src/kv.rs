@@ -1,5 +1,6 @@
 //! Redis, which holds the working memory.
 
+use chrono::{DateTime, Utc};
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use std::time::Duration;
 use tokio::sync::OnceCell;
@@ -35,6 +36,13 @@ impl Kv {
     pub async fn info(&self, section: &str) -> Result<String> {
         let mut connection = self.connection().await?;
         Ok(redis::cmd("INFO").arg(section).query_async(&mut connection).await?)
+    }
+
+    /// The server's time.
+    pub async fn time(&self) -> Result<DateTime<Utc>> {
+        let mut connection = self.connection().await?;
+        let (seconds, micros): (i64, u32) = redis::cmd("TIME").query_async(&mut connection).await?;
+        DateTime::from_timestamp(seconds, micros * 1_000).ok_or_else(|| Error::internal("redis has no time"))
     }
 
     async fn connection(&self) -> Result<ConnectionManager> {

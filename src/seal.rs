@@ -55,7 +55,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_the_untouched_value_opens(value: Vec<u8>, byte: prop::sample::Index, bit in 0..8) {
+        fn only_the_untouched_value_opens(value: Vec<u8>, byte: prop::sample::Index, bit in 0_u8..8) {
             let seal = Seal::new(&Secret::new("a secret of at least 32 bytes....."));
             let mut sealed = seal.close(&value, b"one").expect("sealing works");
             prop_assert_eq!(seal.open(&sealed, b"one"), Some(value));

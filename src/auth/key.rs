@@ -175,7 +175,8 @@ pub struct KnownOperator {
     pub secret_hash: String,
 }
 
-fn usual_sensitivity() -> BTreeSet<Sensitivity> {
+/// The sensitivities that a key or token has unless told.
+pub fn usual_sensitivity() -> BTreeSet<Sensitivity> {
     BTreeSet::from([Sensitivity::Normal, Sensitivity::Personal])
 }
 

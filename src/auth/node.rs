@@ -105,13 +105,12 @@ impl Auth {
             return Err(Error::Unauthorized(REFUSED));
         }
         let hash: Hash = Sha256::digest(token).into();
-        let verified = match self.verified.get(&hash) {
-            Some(verified) => verified,
-            None => {
-                let verified = Arc::new(self.signing.verify(app, token).await?);
-                self.verified.insert(hash, Arc::clone(&verified));
-                verified
-            }
+        let verified = if let Some(verified) = self.verified.get(&hash) {
+            verified
+        } else {
+            let verified = Arc::new(self.signing.verify(app, token).await?);
+            self.verified.insert(hash, Arc::clone(&verified));
+            verified
         };
         verified.check_time(app.clock.now())?;
         self.admit(Arc::clone(&verified.claims))
@@ -120,13 +119,12 @@ impl Auth {
     /// The caller that a personal token stands for.
     pub async fn personal_token(&self, app: &App, bearer: &Bearer) -> Result<Caller> {
         let hash = bearer.digest();
-        let claims = match self.personal.get(&hash) {
-            Some(claims) => claims,
-            None => {
-                let claims = Arc::new(find_personal_token(app, bearer).await?);
-                self.personal.insert(hash, Arc::clone(&claims));
-                claims
-            }
+        let claims = if let Some(claims) = self.personal.get(&hash) {
+            claims
+        } else {
+            let claims = Arc::new(find_personal_token(app, bearer).await?);
+            self.personal.insert(hash, Arc::clone(&claims));
+            claims
         };
         if claims.expires_at.is_some_and(|end| end <= app.clock.now()) {
             return Err(Error::Unauthorized(BAD_KEY));

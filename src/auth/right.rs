@@ -206,6 +206,11 @@ impl NamespacePattern {
         Self(namespace.0.clone())
     }
 
+    /// The pattern that matches every namespace.
+    pub fn every() -> Self {
+        Self("*".to_owned())
+    }
+
     /// Whether the namespace is one of those meant.
     pub fn matches(&self, namespace: &Namespace) -> bool {
         match self.0.strip_suffix('*') {

@@ -216,8 +216,8 @@ pub fn new_key() -> Result<(Vec<u8>, Vec<u8>, String)> {
         return Err(Error::internal("an Ed25519 key is an octet key pair"));
     };
     let public = BASE64_URL_SAFE_NO_PAD.decode(&pair.x).map_err(Error::internal)?;
-    let hash = Sha256::digest(&public);
-    let kid = hash[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash: [u8; 32] = Sha256::digest(&public).into();
+    let kid = hash[..16].iter().fold(String::new(), |kid, byte| format!("{kid}{byte:02x}"));
     Ok((private, public, kid))
 }
 

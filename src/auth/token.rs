@@ -1,4 +1,4 @@
-//! Capabilities as signed tokens: JWT, EdDSA only, of a type of their own.
+//! Capabilities as signed tokens: JWT, `EdDSA` only, of a type of their own.
 //!
 //! Whatever is wrong with a token, the answer is the same. The key is found by `kid` among those of this deployment,
 //! in memory; what else a header may say (`jku`, `jwk`, `x5u`) is not looked at.

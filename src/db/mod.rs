@@ -2,6 +2,7 @@
 
 mod audit;
 mod error;
+mod inspect;
 mod listen;
 mod setup;
 mod tx;
@@ -15,6 +16,7 @@ use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 pub use error::OnConstraint;
+pub use inspect::{Inspection, check_schema, inspect, reach};
 pub use listen::Listener;
 pub use setup::{SCHEMA_VERSION, check_role, migrate, schema_version};
 pub use tx::{OperatorTx, TenantTx};

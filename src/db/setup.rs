@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use super::Db;
 use crate::MIGRATOR;
@@ -26,11 +26,7 @@ pub async fn migrate(config: &config::Database) -> Result<()> {
     })?;
     let app = PgConnectOptions::from_str(config.url.expose())
         .map_err(|error| Error::invalid("DATABASE_URL", error.to_string()))?;
-    let mut connection = PgConnectOptions::from_str(admin_url.expose())
-        .map_err(|error| Error::invalid("DATABASE_ADMIN_URL", error.to_string()))?
-        .application_name("memtide migrate")
-        .connect()
-        .await?;
+    let mut connection = super::inspect::open("DATABASE_ADMIN_URL", admin_url, "memtide migrate").await?;
     create_roles(&mut connection, &app, config.url.expose()).await?;
     sqlx::raw_sql("SET ROLE memtide_owner").execute(&mut connection).await?;
     MIGRATOR.run_direct(None, &mut connection, false).await.map_err(migrate_error)?;

@@ -12,6 +12,9 @@ use super::route::{Needs, Route};
 use crate::app::App;
 use crate::db;
 
+/// Where the metrics are.
+pub const METRICS: &str = "/metrics";
+
 /// The routes of this file.
 pub const ROUTES: &[Route] = &[
     Route::new(
@@ -30,7 +33,7 @@ pub const ROUTES: &[Route] = &[
         || get(ready),
     )
     .gives::<Readiness>(),
-    Route::new(Method::GET, "/metrics", Needs::Nothing, "Metrics in the Prometheus text format", || {
+    Route::new(Method::GET, METRICS, Needs::Nothing, "Metrics in the Prometheus text format", || {
         get(metrics)
     }),
 ];

@@ -110,9 +110,9 @@ mod tests {
         inner: Option<Box<Thing>>,
     }
 
-    fn code(body: &str) -> (&'static str, String) {
+    fn code(body: &str) -> (String, String) {
         let error = decode::<Thing>(body.as_bytes()).expect_err(body);
-        (error.code(), error.to_string())
+        (error.code().to_owned(), error.to_string())
     }
 
     #[test]

@@ -1,0 +1,108 @@
+//! `memtide serve`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::app::App;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::db;
+use crate::embed::Embedder;
+use crate::{http, job, memory, telemetry};
+
+/// How long requests under way may take after the signal to end.
+const DRAIN: Duration = Duration::from_secs(25);
+
+/// Serves the API until SIGTERM or ctrl-C.
+pub async fn run(config: Config) -> anyhow::Result<()> {
+    let app = connect(config).await?;
+    let listener = bind(&app).await?;
+    serve(app, listener).await
+}
+
+/// Puts the parts together and refuses to go on without a database that can be served from.
+pub async fn connect(config: Config) -> anyhow::Result<App> {
+    db::reach(&config.database).await?;
+    let embedder = Embedder::connect(config.embedding.clone()).await.context("the embedder")?;
+    let app = App::new(config, Arc::new(embedder), telemetry::metrics()?, Clock::default())?;
+    db::check_role(&app.db).await?;
+    db::check_schema(&app.db).await?;
+    app.start().await?;
+    if app.kv.ping().await.is_err() {
+        tracing::warn!("REDIS_URL: Redis does not answer; working memory is unavailable until it does");
+    }
+    Ok(app)
+}
+
+/// Takes the address that the configuration names.
+pub async fn bind(app: &App) -> anyhow::Result<TcpListener> {
+    let address = app.config.http.address;
+    TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))
+}
+
+/// Serves the API, and metrics if they have an address of their own, until the signal to end.
+///
+/// The process is not ready from then on, takes no new connections and lets requests under way finish.
+pub async fn serve(app: App, listener: TcpListener) -> anyhow::Result<()> {
+    tokio::spawn(stop_on_signal(app.clone()));
+    tokio::spawn(job::run(app.clone()));
+    if let Some(address) = app.config.http.metrics_address {
+        let listener =
+            TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
+        let metrics = axum::serve(listener, http::metrics_router(&app));
+        tokio::spawn(metrics.into_future());
+    }
+    tracing::info!(address = %listener.local_addr()?, "serving");
+    let listener = listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "answers to a client may be delayed");
+        }
+    });
+    let (router, stopping) = (http::router(&app), app.clone());
+    let server =
+        axum::serve(listener, router).with_graceful_shutdown(async move { stopping.stopped().await });
+    let too_long = async {
+        app.stopped().await;
+        tokio::time::sleep(DRAIN).await;
+    };
+    tokio::select! {
+        result = server => result?,
+        () = too_long => tracing::warn!("some requests were not finished in time"),
+    }
+    finish(&app).await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Writes down what was only counted so far, as far as the database lets it.
+async fn finish(app: &App) {
+    let last_words = async {
+        if let Err(error) = memory::access::flush(app).await {
+            tracing::warn!(%error, "some reads were not counted");
+        }
+        app.db.close().await;
+    };
+    if tokio::time::timeout(Duration::from_secs(2), last_words).await.is_err() {
+        tracing::warn!("the database did not answer in the end");
+    }
+}
+
+async fn stop_on_signal(app: App) {
+    let interrupt = signal(SignalKind::interrupt());
+    let terminate = signal(SignalKind::terminate());
+    let (Ok(mut interrupt), Ok(mut terminate)) = (interrupt, terminate) else {
+        tracing::error!("signals cannot be heard; the process ends at once when told to");
+        return;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    tracing::info!("stopping: requests under way are finished");
+    app.stop();
+}
