@@ -19,7 +19,6 @@ pub struct QueryCache(Cache<String, Embedding>);
 
 impl QueryCache {
     /// An empty cache.
-    #[expect(clippy::new_without_default, reason = "nobody wants a cache by default")]
     pub fn new() -> Self {
         Self(Cache::builder().weigher(weigh).max_capacity(MAX_BYTES).build())
     }

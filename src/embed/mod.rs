@@ -159,7 +159,7 @@ const MAX_TEXT_BYTES: usize = 16 << 10;
 const RETRY_SOON: Duration = Duration::from_secs(1);
 
 /// Nobody turns an embedder on within the second.
-const RETRY_LATER: Duration = Duration::from_secs(60);
+const RETRY_LATER: Duration = Duration::from_mins(1);
 
 /// The part of a text that a model may look at, and whether that is not all of it.
 fn head(text: &str) -> (&str, bool) {

@@ -1,5 +1,6 @@
 //! The integration tests: one program, on a real Postgres and a real Redis.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod embed;
 mod memory;
 mod support;

@@ -161,6 +161,7 @@ impl SimdOp for NormalizeRows<'_> {
     type Output = ();
 
     #[expect(clippy::cast_precision_loss, reason = "a row has a few hundred numbers")]
+    #[expect(clippy::inline_always, reason = "only inlined can it use the instructions it is dispatched for")]
     #[inline(always)]
     fn eval<I: Isa>(self, isa: I) {
         let width = self.norm.scale.len();
@@ -188,6 +189,7 @@ struct SoftmaxRows<'a> {
 impl SimdOp for SoftmaxRows<'_> {
     type Output = ();
 
+    #[expect(clippy::inline_always, reason = "only inlined can it use the instructions it is dispatched for")]
     #[inline(always)]
     fn eval<I: Isa>(self, isa: I) {
         for row in self.values.chunks_exact_mut(self.width) {

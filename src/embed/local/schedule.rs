@@ -158,25 +158,26 @@ impl Queue {
         waiting.jobs.push_back((now, job));
     }
 
-    /// Takes texts up to so many tokens, but at least one text if there is one that somebody waits for.
+    /// Takes texts up to so many tokens, but at least one if there is one that somebody waits for.
     fn take(&mut self, max_tokens: usize) -> Vec<Job> {
         let (mut batch, mut tokens) = (Vec::new(), 0);
-        while let Some(next) = self.next_size()
-            && (batch.is_empty() || tokens + next <= max_tokens)
-        {
-            let Some(job) = self.pop() else { break };
-            if !job.reply.is_closed() {
-                tokens += next;
-                batch.push(job);
+        while let Some(next) = self.next() {
+            let awaited = !next.reply.is_closed();
+            if awaited {
+                tokens += next.tokens.len();
+                if tokens > max_tokens && !batch.is_empty() {
+                    break;
+                }
             }
+            batch.extend(self.pop().filter(|_| awaited));
         }
         batch
     }
 
-    /// The tokens of the text whose turn it is.
-    fn next_size(&self) -> Option<usize> {
+    /// The text whose turn it is.
+    fn next(&self) -> Option<&Job> {
         let waiting = self.tenants.get(self.turns.front()?)?;
-        waiting.jobs.front().map(|(_, job)| job.tokens.len())
+        waiting.jobs.front().map(|(_, job)| job)
     }
 
     fn pop(&mut self) -> Option<Job> {
@@ -196,5 +197,144 @@ impl Queue {
     /// Since when the oldest text has been waiting.
     fn oldest(&self) -> Option<Instant> {
         self.tenants.values().filter_map(|waiting| waiting.jobs.front()).map(|(since, _)| *since).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A job of so many tokens, all of them its label, and the end that waits for it.
+    fn job(label: u32, tokens: usize) -> (Job, oneshot::Receiver<Vec<f32>>) {
+        let (reply, vector) = oneshot::channel();
+        (Job { tokens: vec![label; tokens], reply }, vector)
+    }
+
+    /// A schedule whose callers all wait until the end of the test.
+    struct Scene {
+        schedule: Schedule,
+        now: Instant,
+        waiting: Vec<oneshot::Receiver<Vec<f32>>>,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            Self { schedule: Schedule::new(1), now: Instant::now(), waiting: Vec::new() }
+        }
+
+        fn admit(
+            &mut self,
+            lane: Lane,
+            tenant: TenantId,
+            label: u32,
+            tokens: usize,
+            count: usize,
+        ) -> Result<(), Duration> {
+            let (jobs, vectors): (Vec<_>, Vec<_>) = (0..count).map(|_| job(label, tokens)).unzip();
+            self.waiting.extend(vectors);
+            self.schedule.admit(lane, tenant, jobs, self.now)
+        }
+
+        /// The labels of the next batch.
+        fn next(&mut self) -> Vec<u32> {
+            self.schedule.next_batch(self.now).iter().map(|job| job.tokens[0]).collect()
+        }
+    }
+
+    #[test]
+    fn queries_go_before_ingest() {
+        let (mut scene, tenant) = (Scene::new(), TenantId::new());
+        scene.admit(Lane::Ingest, tenant, 1, 30, 2).expect("room");
+        scene.admit(Lane::Queries, tenant, 2, 10, 2).expect("room");
+        assert_eq!(scene.next(), [2, 2]);
+        assert_eq!(scene.next(), [1, 1]);
+        assert!(scene.next().is_empty());
+    }
+
+    #[test]
+    fn ingest_that_has_waited_long_takes_turns_with_queries() {
+        let (mut scene, tenant) = (Scene::new(), TenantId::new());
+        scene.admit(Lane::Ingest, tenant, 1, 100, 3).expect("room");
+        scene.admit(Lane::Queries, tenant, 2, 100, 4).expect("room");
+        assert_eq!(scene.next(), [2]);
+        scene.now += PATIENCE;
+        assert_eq!([scene.next(), scene.next(), scene.next(), scene.next()].concat(), [1, 2, 1, 2]);
+    }
+
+    #[test]
+    fn a_flood_delays_another_tenant_by_one_text_at_a_time() {
+        let (mut scene, flood, quiet) = (Scene::new(), TenantId::new(), TenantId::new());
+        for lane in [Lane::Ingest, Lane::Queries] {
+            scene.admit(lane, flood, 1, 20, 150).expect("room");
+            scene.admit(lane, quiet, 2, 20, 2).expect("room");
+        }
+        assert_eq!(scene.next(), [1, 2, 1, 2, 1, 1]);
+    }
+
+    #[test]
+    fn a_batch_is_as_large_as_its_lane_allows_and_never_empty() {
+        let (mut scene, tenant) = (Scene::new(), TenantId::new());
+        scene.admit(Lane::Ingest, tenant, 1, 100, 3).expect("room");
+        scene.admit(Lane::Ingest, tenant, 2, 1000, 1).expect("room");
+        assert_eq!(scene.next(), [1, 1]);
+        assert_eq!(scene.next(), [1]);
+        assert_eq!(scene.next(), [2]);
+    }
+
+    #[test]
+    fn a_tenant_that_fills_the_queue_is_refused_and_others_are_not() {
+        let (mut scene, flood) = (Scene::new(), TenantId::new());
+        let largest = 256;
+        let mut calls = 0;
+        let wait = loop {
+            match scene.admit(Lane::Ingest, flood, 1, largest, 32) {
+                Ok(()) => calls += 1,
+                Err(wait) => break wait,
+            }
+        };
+        assert!(calls > 1, "one call is not a flood");
+        assert!(wait > Duration::from_secs(1) && wait <= Duration::from_mins(1), "{wait:?}");
+        for _ in 0..3 {
+            scene.admit(Lane::Ingest, TenantId::new(), 2, largest, 1).expect("room for newcomers");
+        }
+        scene.admit(Lane::Queries, flood, 3, 10, 1).expect("queries have a queue of their own");
+    }
+
+    #[test]
+    fn the_largest_call_is_admitted_whole_and_leaves_room_for_a_newcomer() {
+        let (mut scene, tenant) = (Scene::new(), TenantId::new());
+        scene.admit(Lane::Ingest, tenant, 1, 256, 256).expect("room");
+        assert!(scene.admit(Lane::Ingest, tenant, 1, 256, 1).is_err());
+        scene.admit(Lane::Ingest, TenantId::new(), 2, 30, 1).expect("room for newcomers");
+    }
+
+    #[test]
+    fn the_queue_is_bounded_however_many_tenants_come() {
+        let mut scene = Scene::new();
+        let admitted =
+            (0..1000).take_while(|_| scene.admit(Lane::Ingest, TenantId::new(), 1, 250, 4).is_ok()).count();
+        assert_eq!(admitted, 2 * INGEST_QUEUE_TOKENS / 1000);
+    }
+
+    #[test]
+    fn texts_that_nobody_waits_for_are_skipped_and_free_their_room() {
+        let (mut scene, tenant) = (Scene::new(), TenantId::new());
+        while scene.admit(Lane::Queries, tenant, 1, 100, 1).is_ok() {}
+        scene.waiting.clear();
+        scene.admit(Lane::Queries, TenantId::new(), 2, 100, 1).expect("room for newcomers");
+        assert_eq!(scene.next(), [2]);
+        assert_eq!(scene.schedule.queries.tokens, 0);
+        assert!(scene.schedule.queries.tenants.is_empty() && scene.schedule.queries.turns.is_empty());
+    }
+
+    #[test]
+    fn the_wait_that_is_told_follows_the_speed_that_was_measured() {
+        let (mut scene, tenant) = (Scene::new(), TenantId::new());
+        scene.admit(Lane::Ingest, tenant, 1, 250, 100).expect("room");
+        let before = scene.schedule.time_to_drain();
+        for _ in 0..50 {
+            scene.schedule.ran(1000, Duration::from_secs(1));
+        }
+        assert!(scene.schedule.time_to_drain() > before * 2);
     }
 }

@@ -3,6 +3,7 @@
 //! A model's weights are a third of the memory the server may take (F-10). Read whole, the file would be in memory
 //! twice while it is loaded, and the allocator would keep the second copy's pages.
 
+use std::fmt::Write;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -91,5 +92,9 @@ pub fn fingerprint(path: &Path) -> Result<String, ConnectError> {
             read => hash.update(&buffer[..read]),
         }
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut digits = String::with_capacity(64);
+    for byte in hash.finalize() {
+        write!(digits, "{byte:02x}").expect("writing to a string does not fail");
+    }
+    Ok(digits)
 }

@@ -21,7 +21,7 @@ pub struct Tokens {
 }
 
 /// A tokenizer whose tokens fit the model beside it.
-pub struct TextTokenizer(Tokenizer);
+pub struct TextTokenizer(Box<Tokenizer>);
 
 impl TextTokenizer {
     /// Reads the tokenizer of the model in `folder`.
@@ -38,7 +38,7 @@ impl TextTokenizer {
         let truncation =
             TruncationParams { max_length: MAX_TOKENS.min(shape.positions), ..TruncationParams::default() };
         tokenizer.with_truncation(Some(truncation)).map_err(|error| broken(error.to_string()))?;
-        Ok(Self(tokenizer))
+        Ok(Self(Box::new(tokenizer)))
     }
 
     /// The tokens of a text, from the mark of its beginning to that of its end.

@@ -83,19 +83,16 @@ impl Shared {
         while let Some(batch) = self.next_batch() {
             let texts: Vec<&[u32]> = batch.iter().map(|job| job.tokens.as_slice()).collect();
             let started = Instant::now();
-            match catch_unwind(AssertUnwindSafe(|| forward.run(&self.weights, &texts))) {
-                Ok(vectors) => {
-                    self.ran(texts.iter().map(|text| text.len()).sum(), started.elapsed());
-                    for (job, vector) in batch.into_iter().zip(vectors) {
-                        // Whoever has stopped waiting needs no answer.
-                        let _ = job.reply.send(vector);
-                    }
-                }
+            let Ok(vectors) = catch_unwind(AssertUnwindSafe(|| forward.run(&self.weights, &texts))) else {
                 // The callers learn of it because their replies are dropped with the batch.
-                Err(_) => {
-                    tracing::error!(texts = batch.len(), "the embedding model panicked on a batch");
-                    forward = Forward::default();
-                }
+                tracing::error!(texts = batch.len(), "the embedding model panicked on a batch");
+                forward = Forward::default();
+                continue;
+            };
+            self.ran(texts.iter().map(|text| text.len()).sum(), started.elapsed());
+            for (job, vector) in batch.into_iter().zip(vectors) {
+                // Whoever has stopped waiting needs no answer.
+                let _ = job.reply.send(vector);
             }
         }
     }

@@ -3,6 +3,7 @@
 mod app;
 mod client;
 mod db;
+pub mod stub;
 
 pub use app::{Made, TestApp};
 pub use client::{Client, Reply};

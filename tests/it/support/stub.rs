@@ -1,0 +1,107 @@
+//! Servers that stand in for outside providers and misbehave on demand.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+/// One answer of a provider.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    /// A status without vectors, and the seconds of `Retry-After`.
+    Status(u16, Option<u64>),
+    /// Nothing, for good.
+    Stall,
+    /// The connection ends in the middle of the body.
+    Broken,
+    /// This body, with status 200.
+    Body(String),
+}
+
+/// An embedding provider of two-dimensional vectors, on a port of its own until it is dropped.
+pub struct EmbeddingStub {
+    pub base_url: String,
+    seen: Arc<Seen>,
+    server: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Seen {
+    replies: Mutex<VecDeque<Reply>>,
+    requests: Mutex<Vec<Request>>,
+}
+
+/// What the provider was asked.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub authorization: Option<String>,
+    pub model: String,
+    pub texts: Vec<String>,
+}
+
+impl EmbeddingStub {
+    /// A provider that gives these replies first and good ones from then on.
+    pub async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let seen = Arc::new(Seen { replies: Mutex::new(replies.into_iter().collect()), ..Seen::default() });
+        let router = Router::new().route("/v1/embeddings", post(answer)).with_state(Arc::clone(&seen));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base_url = format!("http://{}", listener.local_addr().unwrap());
+        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { base_url, seen, server }
+    }
+
+    /// The requests so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.seen.requests.lock().unwrap().clone()
+    }
+}
+
+impl Drop for EmbeddingStub {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+/// The vector of a text: `[1, length]`.
+pub fn vector(text: &str) -> Value {
+    json!([1, text.len()])
+}
+
+/// The body of a good answer.
+pub fn vectors(texts: &[String]) -> Value {
+    let data: Vec<Value> = texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| json!({"object": "embedding", "index": index, "embedding": vector(text)}))
+        .collect();
+    json!({"object": "list", "data": data, "model": "stub", "usage": {"prompt_tokens": 1, "total_tokens": 1}})
+}
+
+async fn answer(State(seen): State<Arc<Seen>>, headers: HeaderMap, body: String) -> Response {
+    let body: Value = serde_json::from_str(&body).unwrap();
+    let request = Request {
+        authorization: headers.get("authorization").map(|value| value.to_str().unwrap().to_owned()),
+        model: body["model"].as_str().unwrap().to_owned(),
+        texts: serde_json::from_value(body["input"].clone()).unwrap(),
+    };
+    let good = vectors(&request.texts).to_string();
+    seen.requests.lock().unwrap().push(request);
+    let reply = seen.replies.lock().unwrap().pop_front();
+    match reply {
+        None => good.into_response(),
+        Some(Reply::Body(body)) => body.into_response(),
+        Some(Reply::Stall) => std::future::pending().await,
+        Some(Reply::Broken) => ([("content-length", "100000")], good).into_response(),
+        Some(Reply::Status(status, None)) => StatusCode::from_u16(status).unwrap().into_response(),
+        Some(Reply::Status(status, Some(seconds))) => {
+            (StatusCode::from_u16(status).unwrap(), [("retry-after", seconds.to_string())]).into_response()
+        }
+    }
+}
