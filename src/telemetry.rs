@@ -32,6 +32,8 @@ pub fn start(config: &Telemetry) -> anyhow::Result<Traces> {
 }
 
 fn tracer(endpoint: &str) -> anyhow::Result<SdkTracerProvider> {
+    // The exporter builds its HTTP client itself. It is no fault if somebody has chosen before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let exporter = opentelemetry_otlp::SpanExporter::builder()
         .with_http()
         .with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')))

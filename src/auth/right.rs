@@ -175,7 +175,7 @@ impl FromStr for Namespace {
     fn from_str(text: &str) -> Result<Self, String> {
         let legal = |b: u8| b.is_ascii_alphanumeric() || b"-_.:/".contains(&b);
         if text.is_empty() || text.len() > Self::MAX_BYTES || !text.bytes().all(legal) {
-            return Err(format!("a namespace is 1 to {} letters, digits and -_.:/", Self::MAX_BYTES));
+            return Err(format!("must be 1 to {} letters, digits and -_.:/", Self::MAX_BYTES));
         }
         Ok(Self(text.to_owned()))
     }

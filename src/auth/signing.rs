@@ -119,7 +119,7 @@ impl Signing {
             return Err(Error::invalid(
                 "MEMTIDE_SECRET",
                 "does not open the signing keys in the database: give the secret they were made with, or make a new \
-                 key with `memtide admin signing-key rotate`, which ends every capability",
+                 key with `memtide admin signing-key rotate`",
             ));
         }
         Ok(())
@@ -164,7 +164,11 @@ impl Known {
                 purpose: "sig".to_owned(),
             });
             let Some(private) = app.seal.open(&row.private_key, PURPOSE) else {
-                tracing::warn!(kid = row.kid, "a signing key was sealed with another secret and cannot sign");
+                // Said at the start if it matters; here it would be said every two seconds.
+                tracing::debug!(
+                    kid = row.kid,
+                    "a signing key was sealed with another secret and cannot sign"
+                );
                 continue;
             };
             let key = EncodingKey::from_ed_der(&private);

@@ -50,6 +50,7 @@ fn migrate_error(error: sqlx::migrate::MigrateError) -> Error {
 
 /// Roles are shared by all databases of a server, so that two set-ups at once must take turns.
 const ROLES: &str = "
+SET LOCAL client_min_messages = warning;
 DO $$
 DECLARE
   role text;

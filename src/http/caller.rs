@@ -52,15 +52,15 @@ async fn with_capability(
     capability: &str,
     authorization: Option<Authorization<'_>>,
 ) -> Result<Caller> {
-    if matches!(authorization, Some(Authorization::Token(other)) if other != capability && is_token(other)) {
-        return Err(Error::invalid(CAPABILITY, "is another capability than the bearer"));
-    }
     let caller = app.auth.capability(app, capability.trim()).await?;
     let tenant = match authorization {
         None if app.config.http.access_token.is_some() => return Err(Error::Unauthorized(NOT_OURS)),
         None | Some(Authorization::Deployment) => return Ok(caller),
         Some(Authorization::Token(token)) if token == capability => return Ok(caller),
-        Some(Authorization::Token(_)) => return Err(Error::Unauthorized(NOT_OURS)),
+        Some(Authorization::Token(other)) => {
+            app.auth.capability(app, other).await.map_err(|_| Error::Unauthorized(NOT_OURS))?;
+            return Err(Error::invalid(CAPABILITY, "is another capability than the bearer"));
+        }
         Some(Authorization::Secret(bearer)) => match bearer.sort {
             Sort::ApiKey => app.auth.tenant_of_key(app, &bearer).await?,
             Sort::PersonalToken => app.auth.personal_token(app, &bearer).await?.claims().tenant,
@@ -144,9 +144,4 @@ fn authorization<'h>(app: &App, headers: &'h HeaderMap) -> Result<Option<Authori
         return Ok(Some(Authorization::Deployment));
     }
     Ok(Some(Bearer::parse(token).map_or(Authorization::Token(token), Authorization::Secret)))
-}
-
-/// Whether a text has the form of a capability.
-fn is_token(text: &str) -> bool {
-    text.split('.').count() == 3
 }

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 pub use limits::Limits;
+pub use store::ERASED;
 
 use crate::app::App;
 use crate::auth::OperatorPermit;
