@@ -1,6 +1,7 @@
 //! What every test starts from.
 
 mod app;
+mod authority;
 mod client;
 mod db;
 pub mod stub;
