@@ -8,4 +8,4 @@ pub mod stub;
 
 pub use app::{Made, TestApp};
 pub use client::{Client, Reply};
-pub use db::env;
+pub use db::TestDb;
