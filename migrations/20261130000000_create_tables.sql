@@ -267,7 +267,7 @@ BEGIN
 END
 $$;
 
-GRANT SELECT ON tenants, models, api_keys, personal_tokens TO memtide_app;
+GRANT SELECT ON tenants, models TO memtide_app;
 GRANT SELECT, INSERT, UPDATE ON namespaces, namespace_counts TO memtide_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON memories TO memtide_app;
 GRANT SELECT, INSERT, DELETE ON memory_terms TO memtide_app;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use memtide::app::App;
-use memtide::auth::{self, OperatorPermit, Rights};
+use memtide::auth::{OperatorPermit, Rights};
 use memtide::clock::Clock;
 use memtide::config::{Config, Http, Secret, Telemetry};
 use memtide::embed::{EmbedConfig, Embedder, LocalConfig};
@@ -46,10 +46,21 @@ impl TestApp {
         Self::start_with(embedder().await).await
     }
 
+    /// Starts the service without an embedder, for tests that search nothing by meaning.
+    pub async fn start_lexical() -> Self {
+        Self::start_with(Arc::new(Embedder::Off)).await
+    }
+
     /// Starts the service with an embedder of the test's own.
     pub async fn start_with(embedder: Arc<Embedder>) -> Self {
+        Self::start_configured(embedder, |_| {}).await
+    }
+
+    /// Starts the service with an embedder and settings of the test's own.
+    pub async fn start_configured(embedder: Arc<Embedder>, change: impl FnOnce(&mut Config)) -> Self {
         let db = TestDb::create().await;
-        let config = config(&db);
+        let mut config = config(&db);
+        change(&mut config);
         let metrics = PrometheusBuilder::new().build_recorder().handle();
         let app = App::new(config, embedder, metrics, Clock::default()).unwrap();
         app.start().await.unwrap();
@@ -84,9 +95,7 @@ impl TestApp {
             "sensitivity": ["normal", "personal", "secret_like", "regulated"],
             "control": true,
         });
-        let new = serde_json::from_value(everything).unwrap();
-        let (_, bearer) = auth::create_key(&self.app, &operator, tenant.id, new).await.unwrap();
-        let key = bearer.expose().to_owned();
+        let key = self.api_key(tenant.id, everything).await.1;
         let capability = self.exchange(&key, json!({ "namespace": "default", "control": true })).await;
         let client = self.anyone().capability(&capability);
         Made { id: tenant.id, key, capability, client }

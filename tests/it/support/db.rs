@@ -24,11 +24,26 @@ impl TestDb {
     pub async fn create() -> Self {
         static TEMPLATE: OnceCell<String> = OnceCell::const_new();
         let template = TEMPLATE.get_or_init(make_template).await;
-        let name = format!("memtide_test_{}", memtide::id::EventId::new().uuid().simple());
+        let name = new_name();
         let mut admin = connect("postgres").await;
-        let sql = format!("CREATE DATABASE \"{name}\" TEMPLATE \"{template}\"");
-        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut admin).await.unwrap();
+        // A copy does not take over the rights to the database itself.
+        for sql in [
+            format!("CREATE DATABASE \"{name}\" TEMPLATE \"{template}\""),
+            format!("REVOKE TEMPORARY ON DATABASE \"{name}\" FROM PUBLIC"),
+        ] {
+            sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut admin).await.unwrap();
+        }
         Self { name }
+    }
+
+    /// Makes an empty database, and sets it up like an operator does.
+    pub async fn set_up() -> Self {
+        let name = new_name();
+        let sql = format!("CREATE DATABASE \"{name}\"");
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connect("postgres").await).await.unwrap();
+        let db = Self { name };
+        db::migrate(&db.config()).await.unwrap();
+        db
     }
 
     /// How the service reaches it, as the same ordinary role as in production.
@@ -56,6 +71,10 @@ impl Drop for TestDb {
         });
         drop.join().unwrap();
     }
+}
+
+fn new_name() -> String {
+    format!("memtide_test_{}", memtide::id::EventId::new().uuid().simple())
 }
 
 /// The template is named after the migrations, so that a change of them makes a new one.
