@@ -5,12 +5,11 @@
 
 use std::ops::Range;
 
+use memtide_kernel::{gelu, multiply, normalize, softmax};
 use rten_gemm::{BiasVector, GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
-use rten_simd::{Isa, SimdOp, SimdUnaryOp};
 use rten_tensor::NdTensorView;
-use rten_vecmath::{Gelu, Normalize, NormalizeOptions, Softmax, Sum, SumSquareSub};
 
-use super::weights::{Layer, Linear, Norm, Weights};
+use super::weights::{Layer, Linear, Weights};
 
 /// Runs a model on one thread; keeps its buffers from one batch to the next.
 #[derive(Default)]
@@ -33,7 +32,7 @@ impl Forward {
         for text in texts {
             look_up(weights, text, &mut self.hidden);
         }
-        normalize(&mut self.hidden, &weights.norm, shape.layer_norm_eps);
+        normalize(&mut self.hidden, &weights.norm.scale, &weights.norm.shift, shape.layer_norm_eps);
 
         let rows = self.hidden.len() / shape.hidden_size;
         self.attention.resize(rows * shape.hidden_size * 3, 0.0);
@@ -43,31 +42,27 @@ impl Forward {
             self.layer(weights, layer, texts);
         }
         spans(texts)
-            .map(|span| {
-                mean(
-                    &self.hidden[span.start * shape.hidden_size..span.end * shape.hidden_size],
-                    shape.hidden_size,
-                )
-            })
+            .map(|span| span.start * shape.hidden_size..span.end * shape.hidden_size)
+            .map(|rows| mean(&self.hidden[rows], shape.hidden_size))
             .collect()
     }
 
     fn layer(&mut self, weights: &Weights, layer: &Layer, texts: &[&[u32]]) {
         let eps = weights.shape.layer_norm_eps;
-        multiply(&self.gemm, &self.hidden, &layer.attention, &mut self.attention, 0.0);
+        apply(&self.gemm, &self.hidden, &layer.attention, &mut self.attention, 0.0);
         for span in spans(texts) {
             for head in 0..weights.shape.heads {
                 self.attend(weights, span.clone(), head);
             }
         }
         // With a factor of one the product is added to what is there: the residual connection.
-        multiply(&self.gemm, &self.attended, &layer.attended, &mut self.hidden, 1.0);
-        normalize(&mut self.hidden, &layer.attention_norm, eps);
+        apply(&self.gemm, &self.attended, &layer.attended, &mut self.hidden, 1.0);
+        normalize(&mut self.hidden, &layer.attention_norm.scale, &layer.attention_norm.shift, eps);
 
-        multiply(&self.gemm, &self.hidden, &layer.up, &mut self.inner, 0.0);
-        Gelu {}.map_mut(&mut self.inner);
-        multiply(&self.gemm, &self.inner, &layer.down, &mut self.hidden, 1.0);
-        normalize(&mut self.hidden, &layer.output_norm, eps);
+        apply(&self.gemm, &self.hidden, &layer.up, &mut self.inner, 0.0);
+        gelu(&mut self.inner);
+        apply(&self.gemm, &self.inner, &layer.down, &mut self.hidden, 1.0);
+        normalize(&mut self.hidden, &layer.output_norm.scale, &layer.output_norm.shift, eps);
     }
 
     /// One head of the attention among the tokens of one text.
@@ -84,22 +79,15 @@ impl Forward {
         self.scores.resize(tokens * tokens, 0.0);
         let (query, key) = (by_row(part(0)).expect(fits), by_column(part(hidden)).expect(fits));
         let scaled = GemmOptions { alpha: (size as f32).sqrt().recip(), ..GemmOptions::default() };
-        self.gemm
-            .gemm(&mut self.scores, GemmInputA::Unpacked(query), GemmInputB::Unpacked(key), scaled)
-            .expect("the shapes agree");
-        SoftmaxRows { values: &mut self.scores, width: tokens }.dispatch();
+        let (query, key) = (GemmInputA::Unpacked(query), GemmInputB::Unpacked(key));
+        multiply(&self.gemm, &mut self.scores, query, key, scaled);
+        softmax(&mut self.scores, tokens);
 
         self.head.resize(tokens * size, 0.0);
         let scores = NdTensorView::from_data([tokens, tokens], self.scores.as_slice());
         let value = by_row(part(2 * hidden)).expect(fits);
-        self.gemm
-            .gemm(
-                &mut self.head,
-                GemmInputA::Unpacked(scores),
-                GemmInputB::Unpacked(value),
-                GemmOptions::default(),
-            )
-            .expect("the shapes agree");
+        let (scores, value) = (GemmInputA::Unpacked(scores), GemmInputB::Unpacked(value));
+        multiply(&self.gemm, &mut self.head, scores, value, GemmOptions::default());
         let target = self.attended[span.start * hidden..].chunks_exact_mut(hidden);
         for (target, row) in target.zip(self.head.chunks_exact(size)) {
             target[head * size..][..size].copy_from_slice(row);
@@ -125,17 +113,12 @@ fn look_up(weights: &Weights, text: &[u32], rows: &mut Vec<f32>) {
 }
 
 /// `output = input × matrix + bias + kept × output`.
-fn multiply(gemm: &GemmExecutor, input: &[f32], linear: &Linear, output: &mut [f32], kept: f32) {
+fn apply(gemm: &GemmExecutor, input: &[f32], linear: &Linear, output: &mut [f32], kept: f32) {
     let width = linear.matrix.rows();
     let input = NdTensorView::from_data([input.len() / width, width], input);
     let options =
         GemmOptions { beta: kept, bias: Some(BiasVector::Row(&linear.bias)), ..GemmOptions::default() };
-    gemm.gemm(output, GemmInputA::Unpacked(input), GemmInputB::Packed(&linear.matrix), options)
-        .expect("the shapes agree, and the matrix was packed for this kernel");
-}
-
-fn normalize(values: &mut [f32], norm: &Norm, eps: f32) {
-    NormalizeRows { values, norm, eps }.dispatch();
+    multiply(gemm, output, GemmInputA::Unpacked(input), GemmInputB::Packed(&linear.matrix), options);
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a text has a few hundred tokens")]
@@ -148,52 +131,4 @@ fn mean(rows: &[f32], width: usize) -> Vec<f32> {
     }
     let count = (rows.len() / width) as f32;
     sum.iter().map(|sum| sum / count).collect()
-}
-
-/// Gives every row mean zero and variance one, then scales and shifts it.
-struct NormalizeRows<'a> {
-    values: &'a mut [f32],
-    norm: &'a Norm,
-    eps: f32,
-}
-
-impl SimdOp for NormalizeRows<'_> {
-    type Output = ();
-
-    #[expect(clippy::cast_precision_loss, reason = "a row has a few hundred numbers")]
-    #[expect(clippy::inline_always, reason = "only inlined can it use the instructions it is dispatched for")]
-    #[inline(always)]
-    fn eval<I: Isa>(self, isa: I) {
-        let width = self.norm.scale.len();
-        for row in self.values.chunks_exact_mut(width) {
-            let mean = Sum::new(row).eval(isa) / width as f32;
-            let variance = SumSquareSub::new(row, mean).eval(isa) / width as f32;
-            let options = NormalizeOptions {
-                pre_scale_bias: mean,
-                scale: (variance + self.eps).sqrt().recip(),
-                element_scale: Some(&self.norm.scale),
-                bias: 0.0,
-                element_bias: Some(&self.norm.shift),
-            };
-            Normalize::new_mut(row, options).eval(isa);
-        }
-    }
-}
-
-/// Turns every row into weights that add up to one.
-struct SoftmaxRows<'a> {
-    values: &'a mut [f32],
-    width: usize,
-}
-
-impl SimdOp for SoftmaxRows<'_> {
-    type Output = ();
-
-    #[expect(clippy::inline_always, reason = "only inlined can it use the instructions it is dispatched for")]
-    #[inline(always)]
-    fn eval<I: Isa>(self, isa: I) {
-        for row in self.values.chunks_exact_mut(self.width) {
-            Softmax::new_mut(row).eval(isa);
-        }
-    }
 }

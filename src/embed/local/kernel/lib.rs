@@ -1,0 +1,76 @@
+//! What the model does to numbers, with the widest instructions of the machine.
+
+use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
+use rten_simd::{Isa, SimdOp, SimdUnaryOp};
+use rten_vecmath::{Gelu, Normalize, NormalizeOptions, Softmax, Sum, SumSquareSub};
+
+/// Multiplies two matrices into `output`. All shapes must agree, and a packed matrix be packed by `gemm`'s kind.
+pub fn multiply(
+    gemm: &GemmExecutor,
+    output: &mut [f32],
+    a: GemmInputA<f32>,
+    b: GemmInputB<f32>,
+    options: GemmOptions<f32, f32, f32>,
+) {
+    gemm.gemm(output, a, b, options).expect("the shapes agree");
+}
+
+/// Applies GELU to every value.
+pub fn gelu(values: &mut [f32]) {
+    Gelu {}.map_mut(values);
+}
+
+/// Turns every row into weights that add up to one.
+pub fn softmax(rows: &mut [f32], width: usize) {
+    SoftmaxRows { rows, width }.dispatch();
+}
+
+/// Gives every row mean zero and variance one, then scales and shifts it value by value.
+pub fn normalize(rows: &mut [f32], scale: &[f32], shift: &[f32], eps: f32) {
+    NormalizeRows { rows, scale, shift, eps }.dispatch();
+}
+
+struct SoftmaxRows<'a> {
+    rows: &'a mut [f32],
+    width: usize,
+}
+
+impl SimdOp for SoftmaxRows<'_> {
+    type Output = ();
+
+    // Only inlined can it use the instructions that it is dispatched for.
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        for row in self.rows.chunks_exact_mut(self.width) {
+            Softmax::new_mut(row).eval(isa);
+        }
+    }
+}
+
+struct NormalizeRows<'a> {
+    rows: &'a mut [f32],
+    scale: &'a [f32],
+    shift: &'a [f32],
+    eps: f32,
+}
+
+impl SimdOp for NormalizeRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        let width = self.scale.len();
+        for row in self.rows.chunks_exact_mut(width) {
+            let mean = Sum::new(row).eval(isa) / width as f32;
+            let variance = SumSquareSub::new(row, mean).eval(isa) / width as f32;
+            let options = NormalizeOptions {
+                pre_scale_bias: mean,
+                scale: (variance + self.eps).sqrt().recip(),
+                element_scale: Some(self.scale),
+                bias: 0.0,
+                element_bias: Some(self.shift),
+            };
+            Normalize::new_mut(row, options).eval(isa);
+        }
+    }
+}
