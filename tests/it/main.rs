@@ -3,6 +3,7 @@
 
 mod catalog;
 mod embed;
+mod isolation;
 mod layering;
 mod memory;
 mod support;
