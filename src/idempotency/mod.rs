@@ -49,6 +49,14 @@ impl Key {
         let body = serde_json::to_vec(body).map_err(Error::internal)?;
         Ok(Self { key: key.to_owned(), route, body_hash: Sha256::digest(&body).into() })
     }
+
+    /// The same key for a token that reaches this far. An answer may show what another token of the same principal
+    /// does not see: to that one the request counts as another.
+    fn within(mut self, permit: &Permit) -> Result<Self> {
+        let reach = serde_json::to_vec(&(permit.scopes(), permit.sensitivity())).map_err(Error::internal)?;
+        self.body_hash = Sha256::new().chain_update(self.body_hash).chain_update(reach).finalize().into();
+        Ok(self)
+    }
 }
 
 /// What an operation answers: a status of the 2xx sort, and a body.
@@ -115,6 +123,7 @@ where
     Fut: Future<Output = Result<Answer<T>>>,
 {
     let Some(key) = key else { return operation(Claim::none()).await };
+    let key = key.within(permit)?;
     let now = app.clock.now();
     let claim = EventId::new().uuid();
     let mut tx = app.db.begin(permit).await?;

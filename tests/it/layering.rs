@@ -17,9 +17,9 @@ struct Rule {
 
 const RULES: &[Rule] = &[
     Rule {
-        says: "only the doors name the web framework",
+        says: "only the doors name the web framework, and what puts them on a port",
         words: &["axum::", "axum_extra::", "tower_http::", "tower::"],
-        may: is_door,
+        may: |file| is_door(file) || file == "cli/serve.rs",
         breach: "use axum::Router;",
     },
     Rule {
@@ -114,7 +114,8 @@ fn each_file_names_only_what_its_layer_may() {
 fn each_rule_finds_its_breach_and_only_where_it_matters() {
     for rule in RULES {
         assert_eq!(breaches("memory/remember.rs", rule.breach).len(), 1, "{}", rule.says);
-        for harmless in [format!("/// {}", rule.breach), format!("#[cfg(test)]\nmod tests {{\n{}", rule.breach)]
+        for harmless in
+            [format!("/// {}", rule.breach), format!("#[cfg(test)]\nmod tests {{\n{}", rule.breach)]
         {
             assert!(breaches("memory/remember.rs", &harmless).is_empty(), "{harmless}");
         }

@@ -16,8 +16,10 @@ const GLOBAL: &[(&str, &str)] = &[
 ];
 
 /// Unique keys that do not begin with the tenant, and why.
-const UNIQUE_ACROSS_TENANTS: &[(&str, &str)] =
-    &[("tenants_slug", "operators alone give slugs and see them, so that a taken one tells no tenant anything")];
+const UNIQUE_ACROSS_TENANTS: &[(&str, &str)] = &[(
+    "tenants_slug",
+    "operators alone give slugs and see them, so that a taken one tells no tenant anything",
+)];
 
 /// Tables with a `tenant_id`, and relations that are no part of an extension.
 const OURS: &str = "
@@ -32,8 +34,7 @@ WITH ours AS (
 ), tables AS (SELECT * FROM ours WHERE relkind IN ('r', 'p'))";
 
 /// The one condition under which the service sees and writes a row.
-const OWN_TENANT: &str =
-    "(tenant_id = ( SELECT (NULLIF(current_setting('memtide.tenant'::text, true), ''::text))::uuid AS \"nullif\"))";
+const OWN_TENANT: &str = "(tenant_id = ( SELECT (NULLIF(current_setting('memtide.tenant'::text, true), ''::text))::uuid AS \"nullif\"))";
 
 const RULES: &[&str] = &[
     "SELECT format('%s: row level security is not enabled and forced', relname)

@@ -49,9 +49,11 @@ impl Stage {
 }
 
 async fn fill(app: &TestApp, tenant: &Made) {
-    let body = json!({ "scope": { "kind": "user", "key": "alice" }, "category": "custom", "content": "A fact." });
+    let body =
+        json!({ "scope": { "kind": "user", "key": "alice" }, "category": "custom", "content": "A fact." });
     tenant.client.with("idempotency-key", "once").post("/v1/memory/items", body).await.expect(201);
-    let token = json!({ "name": "t", "namespace": "default", "capabilities": { "memory.durable": ["read"] } });
+    let token =
+        json!({ "name": "t", "namespace": "default", "capabilities": { "memory.durable": ["read"] } });
     app.personal_token(tenant.id, token).await;
     let other = app.exchange(&tenant.key, json!({ "namespace": "default" })).await;
     app.anyone().capability(&other).post("/v1/auth/revoke", json!({})).await.expect(200);
@@ -104,7 +106,10 @@ async fn without_a_tenant_there_are_no_rows() {
             let mut service = stage.service(had_one.then_some(stage.home.id)).await;
             sqlx::raw_sql("COMMIT").execute(&mut service).await.unwrap();
             let rows = count(&mut service, table, None).await;
-            assert!(matches!(rows.as_ref().map_err(String::as_str), Ok(0) | Err(REFUSED)), "{table}: {rows:?}");
+            assert!(
+                matches!(rows.as_ref().map_err(String::as_str), Ok(0) | Err(REFUSED)),
+                "{table}: {rows:?}"
+            );
         }
         let mut service = stage.service(None).await;
         let rows = count(&mut service, table, None).await;
@@ -118,7 +123,8 @@ async fn a_row_of_another_tenant_cannot_be_written() {
     let mut superuser = stage.app.db.superuser().await;
     let foreign = stage.foreign.id.uuid();
     for table in &stage.tables {
-        let sql = format!("SELECT to_jsonb(t) FROM {table} t WHERE tenant_id = '{}' LIMIT 1", stage.home.id.uuid());
+        let sql =
+            format!("SELECT to_jsonb(t) FROM {table} t WHERE tenant_id = '{}' LIMIT 1", stage.home.id.uuid());
         let mut row: Value = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut superuser).await.unwrap();
         row["tenant_id"] = json!(foreign);
         let insert = format!("INSERT INTO {table} SELECT * FROM jsonb_populate_record(NULL::{table}, $1)");

@@ -1,0 +1,147 @@
+//! Every route, with what it needs and how it is called. A route that is not here fails the tests, and so does one
+//! that is here and gone.
+
+use axum::http::Method;
+use memtide::http::route::Route;
+use serde_json::{Value, json};
+
+use crate::support::{Client, Reply};
+
+/// Every route and what a caller must hold, as `http/route.rs` has to have them.
+pub const ROUTES: &[&str] = &[
+    "GET /livez Nothing",
+    "GET /readyz Nothing",
+    "GET /metrics Nothing",
+    "POST /v1/auth/token ApiKey",
+    "POST /v1/auth/attenuate Capability",
+    "POST /v1/auth/revoke Capability",
+    "GET /v1/auth/whoami Capability",
+    "GET /.well-known/jwks.json Nothing",
+    "POST /v1/memory/items Right(Durable, Write)",
+    "POST /v1/memory/items/batch Right(Durable, Write)",
+    "GET /v1/memory/items Right(Durable, Read)",
+    "GET /v1/memory/items/{id} Right(Durable, Read)",
+    "PATCH /v1/memory/items/{id} Right(Durable, Write)",
+    "DELETE /v1/memory/items/{id} Right(Durable, Delete)",
+    "POST /v1/memory/items/{id}/restore Right(Durable, Write)",
+    "GET /v1/memory/items/{id}/history Right(Durable, Read)",
+    "POST /v1/memory/search Right(Durable, Read)",
+    "POST /v1/memory/context Right(Durable, Read)",
+    "POST /v1/memory/forget Right(Durable, Delete)",
+    "POST /v1/admin/tenants Operator",
+    "GET /v1/admin/tenants Operator",
+    "GET /v1/admin/tenants/{id} Operator",
+    "PATCH /v1/admin/tenants/{id} Operator",
+    "DELETE /v1/admin/tenants/{id} Operator",
+    "POST /v1/admin/tenants/{id}/revoke_all Operator",
+    "POST /v1/admin/signing_keys/rotate Operator",
+    "POST /v1/admin/tenants/{id}/keys Operator",
+    "GET /v1/admin/tenants/{id}/keys Operator",
+    "DELETE /v1/admin/tenants/{id}/keys/{key_id} Operator",
+    "POST /v1/admin/tenants/{id}/tokens Operator",
+    "GET /v1/admin/tenants/{id}/tokens Operator",
+    "DELETE /v1/admin/tenants/{id}/tokens/{token_id} Operator",
+];
+
+/// What a request is aimed at: ids as they are written, and words by which a search finds the records.
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub tenant: String,
+    pub slug: String,
+    pub key: String,
+    pub token: String,
+    pub capability: String,
+    /// An active record.
+    pub memory: String,
+    /// A record that can be restored.
+    pub forgotten: String,
+    pub words: String,
+}
+
+impl Target {
+    /// The ids in it, which an answer may repeat only if they were sent.
+    pub fn ids(&self) -> [&str; 6] {
+        [&self.tenant, &self.key, &self.token, &self.capability, &self.memory, &self.forgotten]
+    }
+}
+
+/// A request that is in order, but for what its sender holds.
+#[derive(Debug, PartialEq)]
+pub struct Call {
+    method: Method,
+    pub path: String,
+    pub body: Option<Value>,
+}
+
+impl Call {
+    /// How a route is called for this target.
+    pub fn to(route: &Route, target: &Target) -> Self {
+        let memory = |end: &str| format!("/v1/memory/items/{}{end}", target.memory);
+        let tenant = |end: &str| format!("/v1/admin/tenants/{}{end}", target.tenant);
+        let note = |content: &str| json!({ "scope": { "kind": "user", "key": "alice" }, "category": "custom", "content": content });
+        let search = json!({ "query": target.words, "limit": 100 });
+        let path = route.path.to_owned();
+        let (path, body) = match (route.method.as_str(), route.path) {
+            ("GET", path) if !path.contains('{') => (path.to_owned(), None),
+            ("POST", "/v1/auth/token") => (path, Some(json!({ "namespace": "default" }))),
+            ("POST", "/v1/auth/attenuate") => (path, Some(json!({ "ttl_seconds": 60 }))),
+            ("POST", "/v1/auth/revoke") => (path, Some(json!({ "jti": target.capability }))),
+            ("POST", "/v1/memory/items") => (path, Some(note("A note."))),
+            ("POST", "/v1/memory/items/batch") => {
+                (path, Some(json!({ "items": [note("One."), note("Two.")] })))
+            }
+            ("GET", "/v1/memory/items/{id}") => (memory(""), None),
+            ("PATCH", "/v1/memory/items/{id}") => (memory(""), Some(json!({ "content": "Changed." }))),
+            ("DELETE", "/v1/memory/items/{id}") => (memory(""), None),
+            ("POST", "/v1/memory/items/{id}/restore") => {
+                (path.replace("{id}", &target.forgotten), Some(json!({})))
+            }
+            ("GET", "/v1/memory/items/{id}/history") => (memory("/history"), None),
+            ("POST", "/v1/memory/search" | "/v1/memory/context") => (path, Some(search)),
+            ("POST", "/v1/memory/forget") => {
+                (path, Some(json!({ "target": { "kind": "id", "memory_id": target.memory } })))
+            }
+            ("POST", "/v1/admin/tenants") => (path, Some(json!({ "slug": "new-tenant", "name": "New" }))),
+            ("GET", "/v1/admin/tenants/{id}") => (tenant(""), None),
+            ("PATCH", "/v1/admin/tenants/{id}") => (tenant(""), Some(json!({ "name": "Changed" }))),
+            ("DELETE", "/v1/admin/tenants/{id}") => (tenant(&format!("?confirm={}", target.slug)), None),
+            ("POST", "/v1/admin/tenants/{id}/revoke_all") => (tenant("/revoke_all"), None),
+            ("POST", "/v1/admin/signing_keys/rotate") => (path, None),
+            ("POST", "/v1/admin/tenants/{id}/keys") => (
+                tenant("/keys"),
+                Some(
+                    json!({ "name": "k", "namespaces": ["*"], "capabilities": { "memory.durable": ["read"] } }),
+                ),
+            ),
+            ("POST", "/v1/admin/tenants/{id}/tokens") => (
+                tenant("/tokens"),
+                Some(
+                    json!({ "name": "t", "namespace": "default", "capabilities": { "memory.durable": ["read"] } }),
+                ),
+            ),
+            ("GET", "/v1/admin/tenants/{id}/keys") => (tenant("/keys"), None),
+            ("GET", "/v1/admin/tenants/{id}/tokens") => (tenant("/tokens"), None),
+            ("DELETE", "/v1/admin/tenants/{id}/keys/{key_id}") => {
+                (tenant(&format!("/keys/{}", target.key)), None)
+            }
+            ("DELETE", "/v1/admin/tenants/{id}/tokens/{token_id}") => {
+                (tenant(&format!("/tokens/{}", target.token)), None)
+            }
+            (method, path) => {
+                panic!("{method} {path} is new: say here how it is called, and add it to ROUTES")
+            }
+        };
+        Self { method: route.method.clone(), path, body }
+    }
+
+    /// Sends it under a request id that is always the same, so that answers can be compared byte by byte.
+    pub async fn send(&self, caller: &Client) -> Reply {
+        let body = self.body.as_ref().map(Value::to_string);
+        caller.with("x-request-id", "the-same").send(self.method.clone(), &self.path, body).await
+    }
+
+    /// Whether the text stands in the request, so that an answer may repeat it.
+    pub fn holds(&self, text: &str) -> bool {
+        self.path.contains(text) || self.body.as_ref().is_some_and(|body| body.to_string().contains(text))
+    }
+}

@@ -1,0 +1,112 @@
+//! A tenant with something to lose, and what others hold.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use memtide::id::{CapabilityId, KeyId, MemoryId, TenantId};
+use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
+
+use super::routes::Target;
+use crate::support::{Client, Made, TestApp};
+
+/// What stands in every record of the tenant that is looked after.
+pub const MARKER: &str = "kept-by-home";
+
+/// A service with a tenant that is looked after, and a foreign one.
+pub struct Stage {
+    pub app: TestApp,
+    pub home: Made,
+    pub foreign: Made,
+    planted: AtomicUsize,
+}
+
+impl Stage {
+    pub async fn set() -> Self {
+        let app = TestApp::start().await;
+        let (home, foreign) = (app.tenant("home").await, app.tenant("foreign").await);
+        let stage = Self { app, home, foreign, planted: AtomicUsize::new(0) };
+        let own = json!({ "scope": { "kind": "user", "key": "alice" }, "category": "custom", "content": "The lighthouse of the foreign tenant stands on rock." });
+        stage.foreign.client.post("/v1/memory/items", own).await.expect(201);
+        stage
+    }
+
+    /// Records of the home tenant for a request to be aimed at, of this scope and sensitivity.
+    pub async fn plant(&self, scope_key: &str, sensitivity: &str) -> Target {
+        let client = &self.home.client;
+        let memory = self.remember(client, scope_key, sensitivity).await;
+        let forgotten = self.remember(client, scope_key, sensitivity).await;
+        client.delete(&format!("/v1/memory/items/{forgotten}")).await.expect(200);
+        let capability = self.holding(&self.home, json!({ "namespace": "default" })).await;
+        let whoami = capability.get("/v1/auth/whoami").await.expect(200);
+        Target {
+            tenant: self.home.id.to_string(),
+            slug: "home".to_owned(),
+            key: KeyId::new().to_string(),
+            token: KeyId::new().to_string(),
+            capability: whoami["jti"].as_str().unwrap().to_owned(),
+            memory,
+            forgotten,
+            words: "lighthouse rock".to_owned(),
+        }
+    }
+
+    async fn remember(&self, client: &Client, scope_key: &str, sensitivity: &str) -> String {
+        let number = self.planted.fetch_add(1, Ordering::Relaxed);
+        let body = json!({
+            "scope": { "kind": "user", "key": scope_key },
+            "category": "custom",
+            "content": format!("The lighthouse of {MARKER} stands on rock {number}."),
+            "key": format!("{MARKER}/{number}"),
+            "sensitivity": sensitivity,
+            "metadata": { "marker": MARKER },
+            "context": { "thread_id": MARKER, "seq": number, "speaker": MARKER },
+        });
+        let made = client.post("/v1/memory/items", body).await.expect(201);
+        made["record"]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// The same request's target when there is nothing of the kind.
+    pub fn nothing(&self) -> Target {
+        Target {
+            tenant: TenantId::new().to_string(),
+            slug: "nobody".to_owned(),
+            key: KeyId::new().to_string(),
+            token: KeyId::new().to_string(),
+            capability: CapabilityId::new().to_string(),
+            memory: MemoryId::new().to_string(),
+            forgotten: MemoryId::new().to_string(),
+            words: "lighthouse rock".to_owned(),
+        }
+    }
+
+    /// A caller with a capability of this tenant, cut down as asked.
+    pub async fn holding(&self, tenant: &Made, request: Value) -> Client {
+        self.app.anyone().capability(&self.app.exchange(&tenant.key, request).await)
+    }
+
+    /// Every row of the home tenant, by table.
+    pub async fn rows(&self) -> BTreeMap<String, String> {
+        self.rows_where(&["tenant_id"], "true").await
+    }
+
+    /// The rows of the home tenant that these columns make out, in all tables that have them.
+    pub async fn rows_where(&self, columns: &[&str], condition: &str) -> BTreeMap<String, String> {
+        let mut superuser = self.app.db.superuser().await;
+        let sql = "SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+                   WHERE c.relkind = 'r' AND a.attname = ANY ($1) GROUP BY 1 HAVING count(*) = cardinality($1)";
+        let tables: Vec<String> =
+            sqlx::query_scalar(sql).bind(columns).fetch_all(&mut superuser).await.unwrap();
+        let tenant = self.home.id.uuid();
+        let each = tables.iter().map(|table| {
+            format!(
+                "SELECT '{table}', coalesce(string_agg(t::text, E'\\n' ORDER BY t::text), '')
+                 FROM {table} t WHERE tenant_id = '{tenant}' AND {condition}"
+            )
+        });
+        let sql = each.collect::<Vec<_>>().join(" UNION ALL ");
+        let rows: Vec<(String, String)> =
+            sqlx::query_as(AssertSqlSafe(sql)).fetch_all(&mut superuser).await.unwrap();
+        rows.into_iter().collect()
+    }
+}
