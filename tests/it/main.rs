@@ -3,6 +3,7 @@
 
 mod auth;
 mod catalog;
+mod contract;
 mod embed;
 mod isolation;
 mod layering;
