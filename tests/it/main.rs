@@ -4,6 +4,7 @@
 mod admin;
 mod auth;
 mod catalog;
+mod crowd;
 mod embed;
 mod isolation;
 mod layering;
