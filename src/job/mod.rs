@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::app::App;
 use crate::error::Result;
-use crate::{idempotency, memory};
+use crate::{idempotency, memory, tenant};
 
 /// How often there is something to tidy up.
 const PERIOD: Duration = Duration::from_secs(5);
@@ -28,6 +28,7 @@ pub async fn tidy(app: &App) {
     report("remove old tombstones", memory::sweep::purge(app).await);
     report("index large namespaces", memory::search::graph::mark(app).await);
     report("drop old idempotency keys", idempotency::purge(app).await);
+    report("erase what is left of erased tenants", tenant::sweep(app).await);
 }
 
 fn report(task: &'static str, result: Result<u64>) {

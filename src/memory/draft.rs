@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::key::Identity;
 use super::remember::Remember;
 use super::terms::{Terms, terms};
-use super::text::is_blank;
+use super::text::{holds_nul, is_blank};
 use super::{Context, Provenance, Record, Status, check_identifier};
 use crate::app::App;
 use crate::auth::{Namespace, Permit};
@@ -163,18 +163,6 @@ pub fn check_metadata(metadata: Option<&Map<String, Value>>) -> Result<()> {
         return Err(Error::invalid("metadata", "holds U+0000"));
     }
     Ok(())
-}
-
-fn holds_nul(metadata: &Map<String, Value>) -> bool {
-    fn in_value(value: &Value) -> bool {
-        match value {
-            Value::String(text) => text.contains('\0'),
-            Value::Array(values) => values.iter().any(in_value),
-            Value::Object(members) => holds_nul(members),
-            _ => false,
-        }
-    }
-    metadata.iter().any(|(name, value)| name.contains('\0') || in_value(value))
 }
 
 /// Names of at most 256 bytes; a speaker's is free text and cleaned.

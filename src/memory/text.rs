@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use serde_json::{Map, Value};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// The form in which texts and keys are compared: NFKC, case folded, white space collapsed and trimmed.
@@ -23,6 +24,19 @@ pub fn normal_form(text: &str) -> String {
 /// Whether nothing is left after removing white space and characters of no width.
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || is_ignorable(c))
+}
+
+/// Whether a name or a text in an object holds U+0000, which Postgres cannot store in JSON.
+pub fn holds_nul(members: &Map<String, Value>) -> bool {
+    fn in_value(value: &Value) -> bool {
+        match value {
+            Value::String(text) => text.contains('\0'),
+            Value::Array(values) => values.iter().any(in_value),
+            Value::Object(members) => holds_nul(members),
+            _ => false,
+        }
+    }
+    members.iter().any(|(name, value)| name.contains('\0') || in_value(value))
 }
 
 /// Folds the case of one text: what differs only in case becomes equal.

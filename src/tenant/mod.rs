@@ -8,13 +8,13 @@ mod store;
 
 use std::str::FromStr;
 
+use chrono::TimeDelta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 pub use limits::Limits;
-pub use store::ERASED;
 
 use crate::app::App;
 use crate::auth::OperatorPermit;
@@ -22,11 +22,18 @@ use crate::db::OperatorTx;
 use crate::error::{Error, Result};
 use crate::id::TenantId;
 use crate::memory::check_identifier;
+use crate::memory::text::holds_nul;
 use crate::page::{CursorScope, Page, PageRequest};
 use crate::time::UnixTime;
 
 /// The largest `settings`, in bytes of JSON.
 const MAX_SETTINGS_BYTES: usize = 16 * 1024;
+
+/// What the audit log calls the end of a tenant.
+const DELETED: &str = "tenant.delete";
+
+/// How long after its end a tenant is looked after: longer than a request takes, and than a node may not have heard.
+const SWEPT_FOR: TimeDelta = TimeDelta::minutes(10);
 
 /// A customer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -144,6 +151,9 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 fn check_settings(settings: &Map<String, Value>) -> Result<()> {
+    if holds_nul(settings) {
+        return Err(Error::invalid("settings", "holds U+0000"));
+    }
     let size = serde_json::to_vec(settings).map_err(Error::internal)?.len();
     if size > MAX_SETTINGS_BYTES {
         let rule = format!("is larger than {MAX_SETTINGS_BYTES} bytes of JSON");
@@ -255,10 +265,21 @@ async fn erase(app: &App, permit: &OperatorPermit, id: TenantId, confirm: &str) 
     }
     store::erase(&mut tx, id).await?;
     store::mark_deleted(&mut tx, id, now).await?;
-    tx.audit(permit, Some(id), "tenant.delete", &id.to_string(), now).await?;
+    tx.audit(permit, Some(id), DELETED, &id.to_string(), now).await?;
     store::notify(&mut tx).await?;
     tx.commit().await?;
     app.db.forget_namespaces(id);
     app.auth.reload(app).await;
     Ok(())
+}
+
+/// Erases what requests left behind that were under way when their tenant was erased. Gives how many rows.
+pub async fn sweep(app: &App) -> Result<u64> {
+    let mut tx = app.db.begin_operator(&OperatorPermit::service()).await?;
+    let mut rows = 0;
+    for id in store::erased_since(&mut tx, app.clock.now() - SWEPT_FOR).await? {
+        rows += store::erase(&mut tx, id).await?;
+    }
+    tx.commit().await?;
+    Ok(rows)
 }

@@ -41,7 +41,7 @@ pub async fn insert(tx: &mut TenantTx, drafts: &[Draft]) -> Result<HashSet<Memor
          ), vectors AS (
            INSERT INTO memory_vectors (tenant_id, ns, model, memory_id, indexed, embedding)
            SELECT $1, $2, $22, memory_id,
-             (SELECT vectors <> 'exact' FROM namespaces WHERE tenant_id = $1 AND ns = $2), embedding
+             coalesce((SELECT vectors <> 'exact' FROM namespaces WHERE tenant_id = $1 AND ns = $2), false), embedding
            FROM unnest($23::uuid[], $24::halfvec[]) AS r(memory_id, embedding)
            JOIN new USING (memory_id)
          ), terms AS (
@@ -82,7 +82,9 @@ pub async fn insert(tx: &mut TenantTx, drafts: &[Draft]) -> Result<HashSet<Memor
         &rows.record_terms,
     )
     .fetch_all(&mut **tx)
-    .await?;
+    .await
+    // It was there when the transaction began: only the end of a tenant takes a namespace away.
+    .on_constraint("memories_namespace", || Error::NotFound("tenant"))?;
     Ok(new.into_iter().map(MemoryId::from_uuid).collect())
 }
 
