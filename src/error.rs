@@ -214,6 +214,16 @@ impl Error {
         Self::Unavailable { what, retry_after: Duration::from_secs(1) }
     }
 
+    /// Others changed the same things at the same time: it is worth trying again at once.
+    pub fn collision() -> Self {
+        Self::Unavailable { what: "the record, which others are changing,", retry_after: Duration::ZERO }
+    }
+
+    /// Whether it is worth trying again at once.
+    pub fn is_collision(&self) -> bool {
+        matches!(self, Self::Unavailable { retry_after: Duration::ZERO, .. })
+    }
+
     /// The same error, its field seen from the object that contains it.
     #[must_use]
     pub fn inside(self, parent: &str) -> Self {

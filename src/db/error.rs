@@ -4,6 +4,10 @@ use crate::error::{Error, Result};
 
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
+        if is_collision(&error) {
+            tracing::info!(error = %error, "two transactions got in each other's way");
+            return Self::collision();
+        }
         if is_passing(&error) {
             tracing::warn!(error = %error, "the database could not serve a statement");
             return Self::unavailable("the database");
@@ -26,11 +30,16 @@ pub(super) fn is_passing(error: &sqlx::Error) -> bool {
     }
 }
 
+/// A deadlock, or a serialization failure: this transaction had to make room for another one.
+fn is_collision(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code());
+    matches!(code.as_deref(), Some("40P01" | "40001"))
+}
+
 fn is_passing_code(code: &str) -> bool {
     matches!(
         code,
-        "40001" | "40P01"                       // serialization failure, deadlock
-        | "55P03"                               // lock not available
+        "55P03"                                 // lock not available
         | "57014" | "57P01" | "57P02" | "57P03" // statement timeout, shutdown, crash, starting up
         | "25P03" | "25P04"                     // idle in transaction, transaction timeout
         | "25006" // read only: a standby after a failover

@@ -19,7 +19,7 @@ pub use error::OnConstraint;
 pub use inspect::{Inspection, check_schema, inspect, reach};
 pub use listen::Listener;
 pub use setup::{SCHEMA_VERSION, check_role, migrate, schema_version};
-pub use tx::{OperatorTx, TenantTx};
+pub use tx::{OperatorTx, TenantTx, with_retry};
 
 use crate::auth::OperatorPermit;
 use crate::config;

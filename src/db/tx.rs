@@ -117,6 +117,18 @@ async fn create_namespace(tx: &mut TenantTx, name: &str) -> Result<i32> {
     .on_constraint("namespaces_tenant", || Error::NotFound("tenant"))
 }
 
+/// Does a transaction's work, and once more when another transaction got in its way.
+pub async fn with_retry<T, F, Fut>(work: F) -> Result<T>
+where
+    F: Fn() -> Fut,
+    Fut: Future<Output = Result<T>>,
+{
+    match work().await {
+        Err(error) if error.is_collision() => work().await,
+        result => result,
+    }
+}
+
 impl TenantTx {
     /// The tenant whose rows this transaction sees, for the `tenant_id = $1` of every statement.
     pub fn tenant(&self) -> uuid::Uuid {

@@ -15,8 +15,8 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::auth::{OperatorPermit, Permit};
 use crate::db::TenantTx;
-use crate::error::{Error, KeptError, Result};
-use crate::id::EventId;
+use crate::error::{Error, ErrorReport, KeptError, Result};
+use crate::id::{EventId, MemoryId};
 
 /// How long an answer is kept.
 pub const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
@@ -163,6 +163,14 @@ async fn give_back(app: &App, permit: &Permit, key: &Key, claim: Uuid, error: &E
         None => store::release(&mut tx, permit, key, claim).await?,
     }
     tx.commit().await
+}
+
+/// Takes records that are erased out of the answers that are kept: the same request is answered 404 from now on.
+pub async fn erase(tx: &mut TenantTx, ids: &[MemoryId]) -> Result<()> {
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    let report = ErrorReport::new(&Error::NotFound("memory"));
+    let kept = serde_json::to_string(&KeptError { status: 404, report }).map_err(Error::internal)?;
+    store::replace(tx, &ids, 404, &kept).await
 }
 
 /// Drops answers of all tenants that were kept long enough. Gives how many.

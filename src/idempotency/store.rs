@@ -85,7 +85,8 @@ pub async fn settle(
     let done = sqlx::query!(
         "UPDATE idempotency_keys
          SET status = $7, body = $8
-         WHERE tenant_id = $1 AND namespace = $2 AND principal = $3 AND route = $4 AND key = $5 AND claim = $6",
+         WHERE tenant_id = $1 AND namespace = $2 AND principal = $3 AND route = $4 AND key = $5 AND claim = $6
+           AND status IS NULL",
         tx.tenant(),
         permit.namespace().as_str(),
         permit.key().to_string(),
@@ -100,11 +101,12 @@ pub async fn settle(
     Ok(done.rows_affected() == 1)
 }
 
-/// Frees a key.
+/// Frees a key, unless its answer is kept: a commit may have come through though its connection broke.
 pub async fn release(tx: &mut TenantTx, permit: &Permit, key: &Key, claim: Uuid) -> Result<()> {
     sqlx::query!(
         "DELETE FROM idempotency_keys
-         WHERE tenant_id = $1 AND namespace = $2 AND principal = $3 AND route = $4 AND key = $5 AND claim = $6",
+         WHERE tenant_id = $1 AND namespace = $2 AND principal = $3 AND route = $4 AND key = $5 AND claim = $6
+           AND status IS NULL",
         tx.tenant(),
         permit.namespace().as_str(),
         permit.key().to_string(),
@@ -122,4 +124,21 @@ pub async fn purge(tx: &mut OperatorTx, before: DateTime<Utc>) -> Result<u64> {
     let done =
         sqlx::query!("DELETE FROM idempotency_keys WHERE claimed_at < $1", before).execute(&mut **tx).await?;
     Ok(done.rows_affected())
+}
+
+/// Replaces the answers that tell of these records by a failure.
+pub async fn replace(tx: &mut TenantTx, ids: &[String], status: u16, body: &str) -> Result<()> {
+    sqlx::query!(
+        "UPDATE idempotency_keys k
+         SET status = $3, body = $4
+         WHERE k.tenant_id = $1 AND k.status < 300
+           AND EXISTS (SELECT FROM regexp_matches(k.body, 'mem_[0-9a-z]{26}', 'g') m WHERE m[1] = ANY($2))",
+        tx.tenant(),
+        ids,
+        i16::try_from(status).unwrap_or(i16::MAX),
+        body,
+    )
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
 }
