@@ -15,8 +15,9 @@ use crate::seal::Seal;
 /// How long a cursor can be used (XC-15).
 const CURSOR_LIFE: TimeDelta = TimeDelta::minutes(15);
 
-/// The longest cursor that is looked at, in bytes. The longest that is given out is about half of it.
-const CURSOR_MAX_BYTES: usize = 16_384;
+/// The longest cursor that is looked at, in bytes. The longest that is given out, with 160 hits of a search still to be
+/// shown, is two thirds of it.
+const CURSOR_MAX_BYTES: usize = 32_768;
 
 /// How many things a page holds: 20 unless given, at most 100; larger is capped, fractions are floored, anything
 /// below 1 is refused.
@@ -36,7 +37,7 @@ impl Limit {
     }
 
     fn from_number(number: f64) -> Result<Self, &'static str> {
-        if number >= 1.0 {
+        if number >= 1.0 && number.is_finite() {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
@@ -66,6 +67,11 @@ impl<'de> Deserialize<'de> for Limit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         f64::deserialize(deserializer).and_then(|number| Self::from_number(number).map_err(de::Error::custom))
     }
+}
+
+/// A parameter of a query string, which is given also when it is empty; an optional one would be taken for absent.
+pub fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
 }
 
 /// Which page of a list is wanted.

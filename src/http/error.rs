@@ -136,7 +136,7 @@ fn unrouted(status: StatusCode) -> ErrorReport {
         StatusCode::METHOD_NOT_ALLOWED => ("method_not_allowed", "the route does not know this method"),
         StatusCode::PAYLOAD_TOO_LARGE => ("payload_too_large", "the body is larger than 2097152 bytes"),
         StatusCode::UNSUPPORTED_MEDIA_TYPE => ("unsupported_media_type", "the body must be application/json"),
-        StatusCode::REQUEST_TIMEOUT => ("request_timeout", "the request took too long"),
+        StatusCode::REQUEST_TIMEOUT => ("request_timeout", "the body took too long to arrive"),
         status if status.is_client_error() => ("invalid_request", "the request cannot be understood"),
         _ => ("internal", "internal error"),
     };

@@ -1,5 +1,7 @@
 //! Bodies, paths and query strings, refused in our words.
 
+use std::time::Duration;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -13,6 +15,9 @@ use crate::error::{Error, Result};
 
 /// The largest body, in bytes (XA-C13).
 pub const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
+
+/// How long a client may take to send a body (C045).
+const BODY_DEADLINE: Duration = Duration::from_secs(5);
 
 /// A JSON body; as an answer, JSON with status 200.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +46,10 @@ pub async fn json_body<S: Send + Sync>(request: Request, state: &S) -> Result<By
     if !says_json(request.headers()) {
         return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response());
     }
-    Bytes::from_request(request, state).await.map_err(IntoResponse::into_response)
+    match tokio::time::timeout(BODY_DEADLINE, Bytes::from_request(request, state)).await {
+        Ok(body) => body.map_err(IntoResponse::into_response),
+        Err(_) => Err(StatusCode::REQUEST_TIMEOUT.into_response()),
+    }
 }
 
 /// `application/json` or a `+json` type, in UTF-8 (C057).

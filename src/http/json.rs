@@ -18,10 +18,22 @@ pub fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     let strict = super::strict::Strict::new(&mut deserializer);
     let value = serde_path_to_error::deserialize(strict).map_err(|error| {
         let field = error.path().to_string();
+        // What does not fit may stand before the place where the JSON breaks.
+        if let Some(reason) = broken(body) {
+            return Error::invalid("", format!("the body is not valid JSON: {reason}"));
+        }
         refuse(if field == "." { String::new() } else { field }, &error.into_inner())
     })?;
     deserializer.end().map_err(|error| refuse(String::new(), &error))?;
     Ok(value)
+}
+
+/// Why a body is no JSON at all, if it is none.
+fn broken(body: &[u8]) -> Option<String> {
+    match std::str::from_utf8(body) {
+        Ok(text) => serde_json::from_str::<serde::de::IgnoredAny>(text).err().map(|error| error.to_string()),
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 fn refuse(field: String, error: &serde_json::Error) -> Error {
@@ -40,8 +52,19 @@ fn refuse(field: String, error: &serde_json::Error) -> Error {
         "invalid value",
     ];
     let is_misfit = misfit.iter().any(|start| rule.starts_with(start));
+    let field = match member(&rule) {
+        Some(member) if field.is_empty() => member.to_owned(),
+        Some(member) if field != member && !field.ends_with(&format!(".{member}")) => format!("{field}.{member}"),
+        _ => field,
+    };
     let fault = Fault::new(field, if is_misfit { format!("does not fit: {rule}") } else { rule });
     if is_misfit { Error::Unprocessable(fault) } else { Error::Invalid(fault) }
+}
+
+/// The member that is missing, unknown or there twice: the path ends at the object that contains it.
+fn member(rule: &str) -> Option<&str> {
+    let (what, rest) = rule.split_once(" field `")?;
+    matches!(what, "missing" | "unknown" | "duplicate").then(|| rest.split_once('`')).flatten().map(|(name, _)| name)
 }
 
 /// Refuses integers that no integer type holds, which would become floats, and nesting beyond [`MAX_DEPTH`].

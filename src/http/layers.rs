@@ -12,7 +12,6 @@ use axum::{Router, body::Body};
 use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
-use tower_http::timeout::TimeoutLayer;
 use tracing::Instrument;
 
 use super::error::{RequestId, finish};
@@ -23,8 +22,8 @@ use crate::error::Error;
 /// How long a request may take.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long a request waits for its turn before it is answered 503.
-const TURN_TIMEOUT: Duration = Duration::from_millis(100);
+/// How long a request waits for its turn before it is answered 503: as long as for a connection to the database.
+const TURN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Requests at once, for each connection to the database.
 const REQUESTS_PER_CONNECTION: u32 = 4;
@@ -35,7 +34,7 @@ pub fn wrap(routes: Router, app: &App) -> Router {
     routes
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(CatchPanicLayer::custom(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response()))
-        .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, DEADLINE))
+        .layer(from_fn(meet_deadline))
         .layer(from_fn_with_state(turns, take_turn))
         .layer(SetResponseHeaderLayer::if_not_present(
             header::X_CONTENT_TYPE_OPTIONS,
@@ -58,6 +57,12 @@ async fn take_turn(State(turns): State<Arc<Semaphore>>, request: Request, next: 
         }
         _ => Error::unavailable("the service").into_response(),
     }
+}
+
+/// What takes longer is given up, and may be sent again.
+async fn meet_deadline(request: Request, next: Next) -> Response {
+    let answer = tokio::time::timeout(DEADLINE, next.run(request)).await;
+    answer.unwrap_or_else(|_| Error::unavailable("the service, which is slow at the moment,").into_response())
 }
 
 /// One span and one set of metrics a request. The route's pattern stands for the path, which may hold ids.

@@ -7,8 +7,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, patch, post};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::extract::{Json, Path, Query, header_once};
+use super::json;
 use super::once::Once;
 use super::route::{Needs, Route};
 use crate::app::App;
@@ -23,7 +25,7 @@ use crate::memory::read::{self, Get, List, RecordPage, RecordReply};
 use crate::memory::remember::{self, BatchReply, Remember, RememberBatch, Remembered};
 use crate::memory::search::{self, Search, SearchReply};
 use crate::memory::{Category, Scope, Status};
-use crate::page::Limit;
+use crate::page::{Limit, given};
 
 const READ: Needs = Needs::Right(Area::Durable, Action::Read);
 const WRITE: Needs = Needs::Right(Area::Durable, Action::Write);
@@ -102,6 +104,13 @@ pub const ROUTES: &[Route] = &[
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
+/// [`RememberBatch`] as far as it must be well formed for all: an item that does not fit is its own error.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawBatch {
+    items: Vec<Box<RawValue>>,
+}
+
 /// Which records to list, as a query string.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -116,16 +125,16 @@ pub struct ListQuery {
     #[serde(default)]
     pub status: Vec<Status>,
     /// Only records whose content holds this text.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     pub query: Option<String>,
     /// The key of the one record wanted; needs one scope.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     pub key: Option<String>,
     /// How many a page holds: 1 to 100, 20 unless given.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     pub limit: Option<String>,
     /// Where the page before ended.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     pub cursor: Option<String>,
 }
 
@@ -145,9 +154,10 @@ async fn remember(
 async fn remember_batch(
     State(app): State<App>,
     caller: Caller,
-    once: Once<RememberBatch>,
+    once: Once<RawBatch>,
 ) -> Result<Answer<BatchReply>> {
-    remember::remember_batch(&app, &caller, once.body, once.key).await
+    let items = once.body.items.iter().map(|item| json::decode::<Remember>(item.get().as_bytes())).collect();
+    remember::remember_batch(&app, &caller, items, once.key).await
 }
 
 async fn list(
@@ -160,6 +170,13 @@ async fn list(
         let [scope] = scopes.as_slice() else {
             return Err(Error::invalid("key", "needs exactly one scope beside it"));
         };
+        let is_alone = query.category.is_empty()
+            && query.status.is_empty()
+            && query.query.is_none()
+            && query.cursor.is_none();
+        if !is_alone {
+            return Err(Error::invalid("key", "names the one active record: nothing but a scope goes with it"));
+        }
         let wanted = Get {
             memory_id: None,
             scope: Some(scope.clone()),
@@ -168,6 +185,7 @@ async fn list(
             include_deleted: false,
         };
         let record = read::find(&app, &caller, &wanted).await?;
+        let record = record.filter(|record| record.status == Status::Active);
         return Ok(Json(RecordPage { records: record.into_iter().collect(), next_cursor: None }));
     }
     let list = List {

@@ -1,7 +1,9 @@
 //! Requests with an `Idempotency-Key`.
 
+use axum::body::{Bytes, HttpBody};
 use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Request};
-use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,6 +14,9 @@ use super::json;
 use super::route;
 use crate::error::Error;
 use crate::idempotency::{Answer, Key};
+
+/// What no body at all means to an action without parameters.
+const NO_PARAMETERS: &[u8] = b"{}";
 
 /// A JSON body that is to have one effect for its idempotency key, if it has one.
 #[derive(Debug)]
@@ -32,10 +37,19 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Once<T> {
         let path =
             MatchedPath::from_request_parts(&mut parts, state).await.map_err(IntoResponse::into_response)?;
         let uri = parts.uri.path().to_owned();
-        let bytes = json_body(Request::from_parts(parts, body), state).await?;
-        // An action without parameters may come without a body.
-        let bytes = if bytes.is_empty() { axum::body::Bytes::from_static(b"{}") } else { bytes };
-        let body = json::decode(&bytes).map_err(IntoResponse::into_response)?;
+        let is_silent = !parts.headers.contains_key(CONTENT_TYPE);
+        let mut request = Request::from_parts(parts, body);
+        if is_silent && request.body().is_end_stream() {
+            request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        let mut bytes = json_body(request, state).await?;
+        let body = match json::decode(NO_PARAMETERS) {
+            Ok(body) if bytes.is_empty() => {
+                bytes = Bytes::from_static(NO_PARAMETERS);
+                body
+            }
+            _ => json::decode(&bytes).map_err(IntoResponse::into_response)?,
+        };
         let key = key.map(|key| make_key(&key, path.as_str(), &uri, &bytes)).transpose();
         Ok(Self { body, key: key.map_err(IntoResponse::into_response)? })
     }
