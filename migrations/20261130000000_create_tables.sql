@@ -91,6 +91,8 @@ CREATE TABLE memories (
   superseded_by uuid,
   deleted_at timestamptz,
   delete_reason text,
+  -- By which rule its words were made into `memory_terms`: what another rule made must be searched for to be removed.
+  terms_version smallint NOT NULL,
   CONSTRAINT memories_pkey PRIMARY KEY (tenant_id, ns, memory_id),
   CONSTRAINT memories_namespace FOREIGN KEY (tenant_id, ns) REFERENCES namespaces ON DELETE CASCADE
 );

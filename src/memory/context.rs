@@ -118,10 +118,14 @@ impl From<ContextRequest> for Search {
 
 fn line(record: &Record) -> String {
     let day = record.context.observed_at.unwrap_or(record.created_at).0.format("%Y-%m-%d");
-    let speaker = record.context.speaker.as_deref().map(|speaker| format!("{speaker}: ")).unwrap_or_default();
-    // A record is one line whatever it holds, so that no content can pass for a line of its own.
-    let content = record.content.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("- [{day}] {speaker}{content} ({})\n", record.id)
+    let speaker = record.context.speaker.as_deref();
+    let speaker = speaker.map(|speaker| format!("{}: ", one_line(speaker))).unwrap_or_default();
+    format!("- [{day}] {speaker}{} ({})\n", one_line(&record.content), record.id)
+}
+
+/// A record is one line whatever it holds, so that no text of a client's can pass for a line of its own.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn tokens(text: &str) -> usize {

@@ -57,7 +57,7 @@ impl Draft {
         if new.expires_at.is_some_and(|at| at.0 <= now) {
             return Err(Error::invalid("expires_at", "must be in the future"));
         }
-        let supersedes = new.supersedes.as_deref().map(parse_reference).transpose()?;
+        let supersedes = new.supersedes.as_deref().map(|id| parse_reference("supersedes", id)).transpose()?;
         let embedding = check_embedding(app, &new)?;
         let record = new_record(permit, &new, now);
         permit.require(&record.scope, record.sensitivity)?;
@@ -199,11 +199,11 @@ fn check_name(field: &'static str, name: Option<&str>) -> Result<()> {
 }
 
 /// A record that a request names; the id of something else names a record that does not exist.
-pub fn parse_reference(text: &str) -> Result<MemoryId> {
+pub fn parse_reference(field: &'static str, text: &str) -> Result<MemoryId> {
     match text.parse() {
         Ok(id) => Ok(id),
         Err(crate::id::ParseIdError::OtherKind) => Err(Error::NotFound("memory")),
-        Err(error) => Err(Error::invalid("id", error.to_string())),
+        Err(error) => Err(Error::invalid(field, error.to_string())),
     }
 }
 

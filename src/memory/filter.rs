@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Category, Scope, ScopeKind, Sensitivity, Status};
+use super::{Category, Record, Scope, ScopeKind, Sensitivity, Status};
 use crate::auth::Permit;
 use crate::error::Result;
 
@@ -79,6 +79,14 @@ impl Filter {
             || self.sensitivities.is_empty()
             || self.categories.as_ref().is_some_and(Vec::is_empty)
             || self.scopes.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    /// Whether a record is one of those meant.
+    pub fn passes(&self, record: &Record) -> bool {
+        self.statuses.contains(&record.status)
+            && self.sensitivities.contains(&record.sensitivity)
+            && self.categories.as_ref().is_none_or(|categories| categories.contains(&record.category))
+            && self.scopes.as_ref().is_none_or(|scopes| scopes.contains(&record.scope))
     }
 
     /// The scopes as two columns.

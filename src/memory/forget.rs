@@ -2,19 +2,20 @@
 
 use std::borrow::Cow;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::draft::{check_key, parse_reference, require_namespace};
 use super::filter::Filter;
 use super::key::Identity;
-use super::read::RecordReply;
+use super::read::{self, RecordReply};
 use super::write::{self, Changes};
 use super::{ChangeKind, Record, Scope, Status, store};
 use crate::app::App;
 use crate::auth::{Action, Actor, Area, Caller, Namespace, Permit};
-use crate::db::TenantTx;
+use crate::db::{TenantTx, with_retry};
+use crate::embed::Embedding;
 use crate::error::{Error, Result};
 use crate::id::{MemoryId, ParseIdError};
 use crate::idempotency::{self, Answer, Key};
@@ -97,81 +98,107 @@ pub async fn forget(
     forget: Forget,
     key: Option<Key>,
 ) -> Result<Answer<Forgotten>> {
-    let permit = caller.permit(Action::Delete, Area::Durable)?;
+    let permit = &caller.permit(Action::Delete, Area::Durable)?;
     if forget.erase {
         caller.require_control()?;
     }
-    let reason = check_reason(forget.reason.as_deref())?;
-    let (forget, permit, reason) = (&forget, &permit, &reason);
     idempotency::run(app, permit, key, |claim| async move {
-        let mut tx = app.db.begin(permit).await?;
-        let records = targets(&mut tx, app, permit, forget).await?;
-        let ids = records.iter().map(|record| record.id).collect();
-        let answer = Answer::ok(Forgotten { forgotten_memory_ids: ids, dry_run: forget.dry_run });
-        if !forget.dry_run {
-            bury(&mut tx, app, permit, records, reason.as_deref(), forget.erase).await?;
-        }
-        claim.settle(&mut tx, permit, &answer).await?;
-        tx.commit().await?;
-        Ok(answer)
+        let reason = check_reason(forget.reason.as_deref())?;
+        with_retry(|| async {
+            let mut tx = app.db.begin(permit).await?;
+            let records = targets(&mut tx, app, permit, &forget).await?;
+            let ids = records.iter().map(|record| record.id).collect();
+            let answer = Answer::ok(Forgotten { forgotten_memory_ids: ids, dry_run: forget.dry_run });
+            if !forget.dry_run {
+                bury(&mut tx, app, permit, records, reason.as_deref(), forget.erase).await?;
+            }
+            claim.settle(&mut tx, permit, &answer).await?;
+            tx.commit().await?;
+            Ok(answer)
+        })
+        .await
     })
     .await
 }
 
 /// Forgets one record. The same again is answered in the same way while it can be taken back.
 pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<Deleted> {
-    let permit = caller.permit(Action::Delete, Area::Durable)?;
-    let id = parse_reference(id)?;
-    let mut tx = app.db.begin(&permit).await?;
-    let record = write::lock(&mut tx, &permit, id).await?;
-    if record.status != Status::Deleted {
-        bury(&mut tx, app, &permit, vec![record], None, false).await?;
-        tx.commit().await?;
-    }
-    Ok(Deleted { forgotten_memory_ids: vec![id] })
+    let permit = &caller.permit(Action::Delete, Area::Durable)?;
+    let id = parse_reference("id", id)?;
+    with_retry(|| async {
+        let mut tx = app.db.begin(permit).await?;
+        let record = write::lock(&mut tx, permit, id).await?;
+        if is_gone(&record, app.clock.now()) {
+            return Err(Error::NotFound("memory"));
+        }
+        if record.status != Status::Deleted {
+            bury(&mut tx, app, permit, vec![record], None, false).await?;
+            tx.commit().await?;
+        }
+        Ok(Deleted { forgotten_memory_ids: vec![id] })
+    })
+    .await
 }
 
 /// Takes back what was forgotten.
 ///
 /// Fails with `NotFound` after 30 days, and with `Conflict` when another record has its key or text by now.
 pub async fn restore(app: &App, caller: &Caller, id: &str, key: Option<Key>) -> Result<Answer<RecordReply>> {
-    let permit = caller.permit(Action::Write, Area::Durable)?;
-    let id = parse_reference(id)?;
-    let permit = &permit;
+    let permit = &caller.permit(Action::Write, Area::Durable)?;
     idempotency::run(app, permit, key, |claim| async move {
-        let known = {
-            let mut tx = app.db.begin(permit).await?;
-            write::lock(&mut tx, permit, id).await?
-        };
+        let id = parse_reference("id", id)?;
+        let known = read::find_seen(app, permit, id).await?;
         let embedded = write::embed_record(app, permit, &known).await?;
-        let mut tx = app.db.begin(permit).await?;
-        let record = write::lock(&mut tx, permit, id).await?;
-        let now = app.clock.now();
-        let record = match record.status {
-            Status::Active => record,
-            Status::Deleted => {
-                let at = record.deleted_at.ok_or_else(|| Error::internal("a tombstone without a time"))?;
-                if now - at.0 > RECOVERABLE_FOR || record.version != known.version {
-                    return Err(Error::NotFound("memory"));
-                }
-                let mut changes = Changes::new(permit, now);
-                let revived =
-                    write::revive(&mut tx, &mut changes, record, embedded.embedding.as_ref()).await?;
-                changes.write(&mut tx).await?;
-                revived
+        with_retry(|| async {
+            let mut tx = app.db.begin(permit).await?;
+            let record = write::lock(&mut tx, permit, id).await?;
+            if record.content != known.content || record.context != known.context {
+                return Err(Error::collision());
             }
-            _ => return Err(Error::Conflict("only a forgotten record can be restored".into())),
-        };
-        let answer = Answer::ok(RecordReply { record });
-        claim.settle(&mut tx, permit, &answer).await?;
-        tx.commit().await?;
-        Ok(answer)
+            let record = revive(&mut tx, app, permit, record, embedded.embedding.as_ref()).await?;
+            let answer = Answer::ok(RecordReply { record });
+            claim.settle(&mut tx, permit, &answer).await?;
+            tx.commit().await?;
+            Ok(answer)
+        })
+        .await
     })
     .await
 }
 
-/// The records a request is about, kept from changing. Those already forgotten are none, unless to be erased.
+async fn revive(
+    tx: &mut TenantTx,
+    app: &App,
+    permit: &Permit,
+    record: Record,
+    embedding: Option<&Embedding>,
+) -> Result<Record> {
+    let now = app.clock.now();
+    match record.status {
+        _ if is_gone(&record, now) => Err(Error::NotFound("memory")),
+        _ if record.expires_at.is_some_and(|at| at.0 <= now) => {
+            Err(Error::Conflict("the record's time is over: it cannot be active again".into()))
+        }
+        Status::Active => Ok(record),
+        Status::Deleted => {
+            let mut changes = Changes::new(permit, now);
+            let revived = write::revive(tx, &mut changes, record, embedding).await?;
+            changes.write(tx).await?;
+            Ok(revived)
+        }
+        _ => Err(Error::Conflict("only a forgotten record can be restored".into())),
+    }
+}
+
+/// Whether it was forgotten so long ago that it is as if it had never been, whether or not it was purged.
+fn is_gone(record: &Record, now: DateTime<Utc>) -> bool {
+    record.deleted_at.is_some_and(|at| now - at.0 > RECOVERABLE_FOR)
+}
+
+/// The records a request is about, kept from changing. What is erased goes whatever its status, and with it what had
+/// its key before; otherwise those already forgotten are none.
 async fn targets(tx: &mut TenantTx, app: &App, permit: &Permit, forget: &Forget) -> Result<Vec<Record>> {
+    let now = app.clock.now();
     let found = match &forget.target {
         ForgetTarget::Id { memory_id } => match memory_id.parse() {
             Ok(id) => store::lock(tx, id).await?.into_iter().collect(),
@@ -182,9 +209,29 @@ async fn targets(tx: &mut TenantTx, app: &App, permit: &Permit, forget: &Forget)
             require_namespace(permit, namespace.as_ref())?;
             scope.check("target.scope")?;
             check_key(Some(key)).map_err(|error| error.inside("target"))?;
-            store::lock_by_identity(tx, Identity::of_key(scope, key)).await?.into_iter().collect()
+            let identity = Identity::of_key(scope, key);
+            match forget.erase {
+                true => {
+                    let ids = store::ids_of_scope(tx, scope, Some(identity), MAX_FORGET + 1).await?;
+                    lock_all(tx, ids).await?
+                }
+                false => store::lock_by_identity(tx, identity).await?.into_iter().collect(),
+            }
         }
-        ForgetTarget::Scope { scope } => of_scope(tx, app, permit, scope).await?,
+        ForgetTarget::Scope { scope } => {
+            scope.check("target.scope")?;
+            let is_reached = permit.scopes().is_none_or(|scopes| scopes.contains(scope));
+            let ids = match forget.erase {
+                _ if !is_reached => Vec::new(),
+                true => store::ids_of_scope(tx, scope, None, MAX_FORGET + 1).await?,
+                false => {
+                    let scopes = Some(std::slice::from_ref(scope));
+                    let filter = Filter::new(permit, scopes, None, &[Status::Active], None)?;
+                    store::list_ids(tx, &filter, None, None, MAX_FORGET + 1, now).await?
+                }
+            };
+            lock_all(tx, ids).await?
+        }
     };
     let is_target = |record: &Record| {
         permit.sees(&record.scope, record.sensitivity) && (forget.erase || record.status != Status::Deleted)
@@ -192,9 +239,7 @@ async fn targets(tx: &mut TenantTx, app: &App, permit: &Permit, forget: &Forget)
     Ok(found.into_iter().filter(is_target).collect())
 }
 
-async fn of_scope(tx: &mut TenantTx, app: &App, permit: &Permit, scope: &Scope) -> Result<Vec<Record>> {
-    let filter = Filter::new(permit, Some(std::slice::from_ref(scope)), None, &[Status::Active], None)?;
-    let ids = store::list_ids(tx, &filter, None, None, MAX_FORGET + 1, app.clock.now()).await?;
+async fn lock_all(tx: &mut TenantTx, ids: Vec<MemoryId>) -> Result<Vec<Record>> {
     if ids.len() > MAX_FORGET {
         let rule = format!("holds more than {MAX_FORGET} records: forget its keys one by one or in parts");
         return Err(Error::over_limit("target.scope", rule, MAX_FORGET as u64, ids.len() as u64));
@@ -228,6 +273,7 @@ async fn bury(
     changes.write(tx).await?;
     if erase {
         store::erase(tx, &gone).await?;
+        idempotency::erase(tx, &gone).await?;
     }
     Ok(())
 }

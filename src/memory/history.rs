@@ -8,7 +8,7 @@ use super::{ChangeKind, Record, store};
 use crate::app::App;
 use crate::auth::{Action, Actor, Area, Caller};
 use crate::error::{Error, Result};
-use crate::page::{CursorScope, Limit};
+use crate::page::{CursorScope, Limit, given};
 use crate::time::UnixTime;
 
 /// One version of a record.
@@ -41,10 +41,10 @@ pub struct VersionPage {
 #[serde(deny_unknown_fields)]
 pub struct HistoryQuery {
     /// How many a page holds.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     pub limit: Option<String>,
     /// Where the page before ended.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     pub cursor: Option<String>,
 }
 
@@ -57,7 +57,7 @@ pub async fn history(
     cursor: Option<&str>,
 ) -> Result<VersionPage> {
     let permit = caller.permit(Action::Read, Area::Durable)?;
-    let id = parse_reference(id)?;
+    let id = parse_reference("id", id)?;
     let (now, limit) = (app.clock.now(), limit.unwrap_or_default().get());
     let cursors = CursorScope::new(permit.tenant(), "history", &(permit.namespace(), id))?;
     let before = cursor.map(|cursor| cursors.place(&app.seal, now, cursor)).transpose()?;

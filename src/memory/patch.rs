@@ -1,18 +1,25 @@
 //! Correcting a record.
 
+use std::ops::ControlFlow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::draft::{
     check_content, check_context, check_fraction, check_key, check_metadata, parse_reference,
 };
-use super::read::RecordReply;
+use super::read::{self, RecordReply};
 use super::write::{self, Changes};
-use super::{Category, Context, Record, Sensitivity, Status, store};
+use super::{Category, Context, Record, Sensitivity, Status};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller, Permit};
+use crate::db::{TenantTx, with_retry};
+use crate::embed::Embedding;
 use crate::error::{Error, Result};
 use crate::time::UnixTime;
+
+/// How often the text is embedded anew because others changed it meanwhile.
+const ATTEMPTS: usize = 3;
 
 /// What to change in a record; absent members stay. `key`, `metadata` and `expires_at` are taken away by null.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,48 +69,66 @@ pub async fn patch(
     mut patch: Patch,
     if_version: Option<i64>,
 ) -> Result<RecordReply> {
-    let permit = caller.permit(Action::Write, Area::Durable)?;
+    let permit = &caller.permit(Action::Write, Area::Durable)?;
     check(&mut patch, app.clock.now())?;
-    let id = parse_reference(id)?;
-    // The text may change while it is embedded; then the record is read again.
-    let mut known = find(app, &permit, id).await?;
-    for _ in 0..3 {
-        let wanted = apply(&known, &patch)?;
-        let embedded = match write::needs_reindex(&known, &wanted) {
-            true => Some(write::embed_record(app, &permit, &wanted).await?),
+    let id = parse_reference("id", id)?;
+    let mut known = read::find_seen(app, permit, id).await?;
+    for _ in 0..ATTEMPTS {
+        let wanted = apply(&known, &patch);
+        let embedding = match write::needs_vector(&known, &wanted) {
+            true => write::embed_record(app, permit, &wanted).await?.embedding,
             false => None,
         };
-        let mut tx = app.db.begin(&permit).await?;
-        let current = write::lock(&mut tx, &permit, id).await?;
-        if let Some(version) = if_version.filter(|version| *version != current.version) {
-            debug_assert_ne!(version, current.version);
-            return Err(Error::Stale { current: current.version });
+        let tried = with_retry(|| async {
+            let mut tx = app.db.begin(permit).await?;
+            let current = write::lock(&mut tx, permit, id).await?;
+            if if_version.is_some_and(|version| version != current.version) {
+                return Err(Error::Stale { current: current.version });
+            }
+            if !is_embedded(&known, &current, &patch) {
+                return Ok(ControlFlow::Continue(current));
+            }
+            let record = change(&mut tx, app, permit, current, &patch, embedding.as_ref()).await?;
+            tx.commit().await?;
+            Ok(ControlFlow::Break(record))
+        })
+        .await?;
+        match tried {
+            ControlFlow::Break(record) => return Ok(RecordReply { record }),
+            ControlFlow::Continue(current) => known = current,
         }
-        if current.version != known.version {
-            known = current;
-            continue;
-        }
-        if current.status != Status::Active {
-            return Err(Error::Conflict("only an active record can be changed".into()));
-        }
-        permit.require(&wanted.scope, wanted.sensitivity)?;
-        if wanted == current {
-            return Ok(RecordReply { record: current });
-        }
-        let mut changes = Changes::new(&permit, app.clock.now());
-        let vector = embedded.and_then(|embedded| embedded.embedding);
-        let record = write::change(&mut tx, &mut changes, current, wanted, vector.as_ref()).await?;
-        changes.write(&mut tx).await?;
-        tx.commit().await?;
-        return Ok(RecordReply { record });
     }
-    Err(Error::unavailable("the record, which others are changing,"))
+    Err(Error::collision())
 }
 
-async fn find(app: &App, permit: &Permit, id: crate::id::MemoryId) -> Result<Record> {
-    let mut tx = app.db.begin(permit).await?;
-    let found = store::find_many(&mut tx, &[id]).await?.pop();
-    found.filter(|record| permit.sees(&record.scope, record.sensitivity)).ok_or(Error::NotFound("memory"))
+/// Whether the vector that was made for the record as it was known fits the record as it is now.
+fn is_embedded(known: &Record, current: &Record, patch: &Patch) -> bool {
+    let (was_wanted, wanted) = (apply(known, patch), apply(current, patch));
+    !write::needs_vector(current, &wanted)
+        || (write::needs_vector(known, &was_wanted) && write::text(&was_wanted) == write::text(&wanted))
+}
+
+async fn change(
+    tx: &mut TenantTx,
+    app: &App,
+    permit: &Permit,
+    current: Record,
+    patch: &Patch,
+    embedding: Option<&Embedding>,
+) -> Result<Record> {
+    let now = app.clock.now();
+    if read::shown(current.clone(), now).status != Status::Active {
+        return Err(Error::Conflict("only an active record can be changed".into()));
+    }
+    let wanted = apply(&current, patch);
+    permit.require(&wanted.scope, wanted.sensitivity)?;
+    if wanted == current {
+        return Ok(current);
+    }
+    let mut changes = Changes::new(permit, now);
+    let record = write::change(tx, &mut changes, current, wanted, embedding).await?;
+    changes.write(tx).await?;
+    Ok(record)
 }
 
 fn check(patch: &mut Patch, now: chrono::DateTime<chrono::Utc>) -> Result<()> {
@@ -124,7 +149,7 @@ fn check(patch: &mut Patch, now: chrono::DateTime<chrono::Utc>) -> Result<()> {
     Ok(())
 }
 
-fn apply(record: &Record, patch: &Patch) -> Result<Record> {
+fn apply(record: &Record, patch: &Patch) -> Record {
     let mut wanted = record.clone();
     if let Some(content) = &patch.content {
         wanted.content.clone_from(content);
@@ -144,5 +169,5 @@ fn apply(record: &Record, patch: &Patch) -> Result<Record> {
         let observed_at = context.observed_at.or(record.context.observed_at);
         wanted.context = Context { observed_at, ..context.clone() };
     }
-    Ok(wanted)
+    wanted
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::draft::{check_key, require_namespace};
 use super::filter::Filter;
 use super::key::Identity;
+use super::text::normal_form;
 use super::{Category, Record, Scope, Status, store};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller, Namespace, Permit};
@@ -47,7 +48,7 @@ pub struct List {
     /// Only these statuses.
     #[serde(default)]
     pub statuses: Option<Vec<Status>>,
-    /// Only records whose content holds this text, in any case: 1 to 4,096 bytes.
+    /// Only records whose content holds this text, in any case and spelling: 1 to 4,096 bytes.
     #[serde(default)]
     pub query: Option<String>,
     /// How many a page holds.
@@ -94,6 +95,13 @@ pub async fn find(app: &App, caller: &Caller, get: &Get) -> Result<Option<Record
         app.accesses.got(&permit, record, now);
     }
     Ok(record.map(|record| shown(record, now)))
+}
+
+/// The record of an id, whatever its status, if it exists for the token.
+pub async fn find_seen(app: &App, permit: &Permit, id: MemoryId) -> Result<Record> {
+    let mut tx = app.db.begin(permit).await?;
+    let found = store::find_many(&mut tx, &[id]).await?.pop();
+    found.filter(|record| permit.sees(&record.scope, record.sensitivity)).ok_or(Error::NotFound("memory"))
 }
 
 enum Target {
@@ -154,7 +162,7 @@ pub async fn list(app: &App, caller: &Caller, list: &List) -> Result<RecordPage>
 
 fn check_words(query: &str) -> Result<String> {
     let query = super::search::check_query(query)?;
-    Ok(query.into_owned())
+    Ok(normal_form(&query))
 }
 
 fn cursor_scope(permit: &Permit, list: &List) -> Result<CursorScope> {

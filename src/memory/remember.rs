@@ -8,6 +8,7 @@ use super::write::{self, Changes};
 use super::{Category, Context, Provenance, Record, Scope, Sensitivity, SourceContextKind};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller, Namespace};
+use crate::db::with_retry;
 use crate::error::{Error, ErrorReport, Result};
 use crate::id::MemoryId;
 use crate::idempotency::{self, Answer, Key};
@@ -123,85 +124,86 @@ pub async fn remember(
     new: Remember,
     key: Option<Key>,
 ) -> Result<Answer<Remembered>> {
-    let permit = caller.permit(Action::Write, Area::Durable)?;
-    let draft = Draft::check(app, &permit, new)?;
-    let (draft, permit) = (&draft, &permit);
+    let permit = &caller.permit(Action::Write, Area::Durable)?;
     idempotency::run(app, permit, key, |claim| async move {
-        let mut drafts = [draft.clone()];
+        let mut drafts = [Draft::check(app, permit, new)?];
         write::embed(app, permit, &mut drafts).await?;
-        let mut tx = app.db.begin(permit).await?;
-        let mut changes = Changes::new(permit, app.clock.now());
-        let mut results = write::remember(&mut tx, permit, &mut changes, &drafts).await?;
-        let body = results.pop().ok_or_else(|| Error::internal("no result for a record"))??;
-        let answer = if body.created { Answer::created(body) } else { Answer::ok(body) };
-        changes.write(&mut tx).await?;
-        claim.settle(&mut tx, permit, &answer).await?;
-        tx.commit().await?;
-        Ok(answer)
+        with_retry(|| async {
+            let mut tx = app.db.begin(permit).await?;
+            let mut changes = Changes::new(permit, app.clock.now());
+            let mut results = write::remember(&mut tx, permit, &mut changes, &drafts).await?;
+            let body = results.pop().ok_or_else(|| Error::internal("no result for a record"))??;
+            let answer = if body.created { Answer::created(body) } else { Answer::ok(body) };
+            changes.write(&mut tx).await?;
+            claim.settle(&mut tx, permit, &answer).await?;
+            tx.commit().await?;
+            Ok(answer)
+        })
+        .await
     })
     .await
 }
 
-/// Stores up to 256 records. A bad one does not undo the others.
+/// Stores up to 256 records, each as far as it could be read. A bad one does not undo the others.
 pub async fn remember_batch(
     app: &App,
     caller: &Caller,
-    batch: RememberBatch,
+    items: Vec<Result<Remember>>,
     key: Option<Key>,
 ) -> Result<Answer<BatchReply>> {
-    let permit = caller.permit(Action::Write, Area::Durable)?;
-    let count = batch.items.len();
+    let permit = &caller.permit(Action::Write, Area::Durable)?;
+    let count = items.len();
     if count == 0 || count > MAX_BATCH {
         let rule = format!("must hold 1 to {MAX_BATCH} records");
         return Err(Error::over_limit("items", rule, MAX_BATCH as u64, count as u64));
     }
-    let (batch, permit) = (&batch, &permit);
     idempotency::run(app, permit, key, |claim| async move {
-        let mut results: Vec<Option<Result<Remembered>>> = (0..count).map(|_| None).collect();
+        let mut results: Vec<Option<BatchResult>> = vec![None; count];
         let (mut drafts, mut places) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        for (place, new) in batch.items.iter().enumerate() {
-            if new.idempotency_key.is_some() {
+        for (place, item) in items.into_iter().enumerate() {
+            let result = match item {
                 // It has a claim of its own, and so a transaction of its own.
-                results[place] = Some(Box::pin(remember_item(app, caller, new.clone())).await);
-                continue;
-            }
-            match Draft::check(app, permit, new.clone()) {
-                Ok(draft) => {
-                    drafts.push(draft);
-                    places.push(place);
-                }
-                Err(error) => results[place] = Some(Err(error)),
-            }
+                Ok(new) if new.idempotency_key.is_some() => Box::pin(remember_item(app, caller, new)).await,
+                item => match item.and_then(|new| Draft::check(app, permit, new)) {
+                    Ok(draft) => {
+                        drafts.push(draft);
+                        places.push(place);
+                        continue;
+                    }
+                    Err(error) => Err(error),
+                },
+            };
+            results[place] = Some(batch_result(place, result)?);
         }
         write::embed(app, permit, &mut drafts).await?;
-        let mut tx = app.db.begin(permit).await?;
-        let mut changes = Changes::new(permit, app.clock.now());
-        for (place, result) in
-            places.into_iter().zip(write::remember(&mut tx, permit, &mut changes, &drafts).await?)
-        {
-            results[place] = Some(result);
-        }
-        changes.write(&mut tx).await?;
-        let answer = Answer::ok(reply(results)?);
-        claim.settle(&mut tx, permit, &answer).await?;
-        tx.commit().await?;
-        Ok(answer)
+        with_retry(|| async {
+            let mut results = results.clone();
+            let mut tx = app.db.begin(permit).await?;
+            let mut changes = Changes::new(permit, app.clock.now());
+            let remembered = write::remember(&mut tx, permit, &mut changes, &drafts).await?;
+            for (&place, result) in places.iter().zip(remembered) {
+                results[place] = Some(batch_result(place, result)?);
+            }
+            changes.write(&mut tx).await?;
+            let answer = Answer::ok(BatchReply { results: results.into_iter().flatten().collect() });
+            claim.settle(&mut tx, permit, &answer).await?;
+            tx.commit().await?;
+            Ok(answer)
+        })
+        .await
     })
     .await
 }
 
-/// A passing fault is the fault of the whole batch: it can be sent again.
-fn reply(results: Vec<Option<Result<Remembered>>>) -> Result<BatchReply> {
-    let each = results.into_iter().enumerate().map(|(place, result)| {
-        match result.unwrap_or_else(|| Err(Error::internal("an item of a batch was not handled"))) {
-            Ok(remembered) => Ok(BatchResult::Remembered(Box::new(remembered))),
-            Err(error @ (Error::Unavailable { .. } | Error::Internal(_))) => Err(error),
-            Err(error) => Ok(BatchResult::Refused {
-                error: ErrorReport::new(&error.inside(&format!("items[{place}]"))),
-            }),
+/// What the client is told of an item. A passing fault is the fault of the whole batch: it can be sent again.
+fn batch_result(place: usize, result: Result<Remembered>) -> Result<BatchResult> {
+    match result {
+        Ok(remembered) => Ok(BatchResult::Remembered(Box::new(remembered))),
+        Err(error @ (Error::Unavailable { .. } | Error::Internal(_))) => Err(error),
+        Err(error) => {
+            Ok(BatchResult::Refused { error: ErrorReport::new(&error.inside(&format!("items[{place}]"))) })
         }
-    });
-    Ok(BatchReply { results: each.collect::<Result<_>>()? })
+    }
 }
 
 async fn remember_item(app: &App, caller: &Caller, mut new: Remember) -> Result<Remembered> {

@@ -13,6 +13,8 @@ use super::text::fold_case;
 use super::token::{Token, each_token, legible};
 use super::word::{Script, by_script, ideographs, is_stopword, joined, pairs, stem, without_accents};
 
+/// Which rule makes terms. It rises when a text gets other terms than before; a test below notices.
+pub const TERMS_VERSION: i16 = 1;
 /// The longest term in bytes; a longer word is cut and told apart by a checksum.
 pub const TERM_BYTES: usize = 64;
 /// How many different terms of one text are indexed: several times what prose of the greatest length has.
@@ -191,6 +193,20 @@ mod tests {
                 prop_assert!(is_found(&part, &text), "{}", part);
             }
         }
+    }
+
+    /// If this fails and the change is wanted, raise [`TERMS_VERSION`]: stored records have the terms of the old rule.
+    #[test]
+    fn the_rule_is_that_of_its_version() {
+        let texts = [
+            "Caroline's INV-4471 isn't paid: see C:\\repo\\src\\main.py, v1.2 or bob@example.com. To be or not to be.",
+            "C++, C#, .NET 8 and 100% of snakeCase at 192.168.7.1 on 2023-05-08",
+            "回复请中文优先 Ｃｌｏｕｄｆｌａｒｅ のキー更新は毎月一日 ขอบคุณมาก 서울에서 만나요",
+            "Lunch at café Zürich; Straße, ΟΔΟΣ, İzmir, مرحبا بالعالم, Привет, мир",
+        ];
+        let made: Vec<_> = texts.iter().map(|text| terms(text, Some("Bob"), DateTime::from_timestamp(0, 0))).collect();
+        let checksum = crc32fast::hash(format!("{made:?}").as_bytes());
+        assert_eq!((TERMS_VERSION, checksum), (1, 0));
     }
 
     #[test]

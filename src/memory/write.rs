@@ -5,12 +5,13 @@
 
 use chrono::{DateTime, Utc};
 
-use super::draft::{Draft, identity, search_terms};
+use super::draft::{self, Draft, search_terms};
+use super::key::Identity;
 use super::remember::Remembered;
 use super::terms::Terms;
 use super::text::normal_form;
 use super::turn::dense_text;
-use super::{ChangeKind, Record, Status, store};
+use super::{ChangeKind, Context, Record, Status, store};
 use crate::app::App;
 use crate::auth::{Action, Permit};
 use crate::db::TenantTx;
@@ -91,7 +92,8 @@ pub async fn embed_record(app: &App, permit: &Permit, record: &Record) -> Result
     embedded.pop().ok_or_else(|| Error::internal("the embedder gave nothing for a text"))
 }
 
-fn text(record: &Record) -> String {
+/// The text of a record as it is embedded.
+pub fn text(record: &Record) -> String {
     dense_text(&record.content, record.context.speaker.as_deref()).into_owned()
 }
 
@@ -103,6 +105,12 @@ pub async fn remember(
     drafts: &[Draft],
 ) -> Result<Vec<Result<Remembered>>> {
     let mut results = Vec::with_capacity(drafts.len());
+    if drafts.len() > 1 {
+        // Batches that share records take them in one order, and so do not wait for each other in a circle.
+        let identities: Vec<Identity> = drafts.iter().map(|draft| draft.identity).collect();
+        let superseded: Vec<MemoryId> = drafts.iter().filter_map(|draft| draft.supersedes).collect();
+        store::lock_in_order(tx, &identities, &superseded).await?;
+    }
     // Neighbours that supersede nothing go into one statement; one that does waits for those before it.
     for run in drafts.chunk_by(|one, next| one.supersedes.is_none() && next.supersedes.is_none()) {
         if let [draft @ Draft { supersedes: Some(old), .. }] = run {
@@ -122,10 +130,14 @@ pub async fn remember(
     Ok(results)
 }
 
+fn is_refusal(error: &Error) -> bool {
+    !matches!(error, Error::Unavailable { .. } | Error::Internal(_))
+}
+
 /// Tells the fault of one item, which the others survive, from a fault of the database, which they do not.
 fn settled<T>(result: Result<T>) -> Result<Result<T>> {
     match result {
-        Err(error @ (Error::Unavailable { .. } | Error::Internal(_))) => Err(error),
+        Err(error) if !is_refusal(&error) => Err(error),
         result => Ok(result),
     }
 }
@@ -157,7 +169,7 @@ async fn meet(
             return Ok(created(changes, draft));
         }
     }
-    Err(Error::unavailable("the record, which others are changing,"))
+    Err(Error::collision())
 }
 
 fn is_expired(record: &Record, now: DateTime<Utc>) -> bool {
@@ -204,7 +216,10 @@ fn overlay(there: &Record, draft: &Draft) -> Record {
         updated.metadata.clone_from(&sent.metadata);
     }
     if sent.context.is_some() {
-        updated.context.clone_from(&new.context);
+        // When it was seen stays, unless the client says otherwise: the same record sent again is no change.
+        let observed_at = sent.context.as_ref().and_then(|context| context.observed_at);
+        updated.context =
+            Context { observed_at: observed_at.or(there.context.observed_at), ..new.context.clone() };
     }
     if sent.provenance.is_some() {
         updated.provenance.clone_from(&new.provenance);
@@ -225,17 +240,31 @@ pub async fn change(
 ) -> Result<Record> {
     after.version = before.version + 1;
     after.updated_at = changes.now.into();
-    store::update(tx, &after, identity(&after)).await?;
-    if needs_reindex(&before, &after) {
+    let identity = draft::identity(&after);
+    if identity != draft::identity(&before) {
+        make_room(tx, changes, identity).await?;
+    }
+    store::update(tx, &after, identity).await?;
+    if needs_vector(&before, &after) {
         unindex(tx, changes, &before).await?;
         index(tx, changes, &after, embedding).await?;
+    } else if needs_terms(&before, &after) {
+        let terms = search_terms(&before);
+        changes.count(-1, &terms);
+        store::remove_terms(tx, before.id, &terms).await?;
+        index(tx, changes, &after, None).await?;
     }
     changes.note(&after, ChangeKind::Updated);
     Ok(after)
 }
 
-/// Whether the search entries of a record depend on what changed.
-pub fn needs_reindex(before: &Record, after: &Record) -> bool {
+/// Whether the vector of a record depends on what changed.
+pub fn needs_vector(before: &Record, after: &Record) -> bool {
+    text(before) != text(after)
+}
+
+/// Whether the terms of a record depend on what changed.
+fn needs_terms(before: &Record, after: &Record) -> bool {
     before.content != after.content || before.context != after.context || before.key != after.key
 }
 
@@ -250,7 +279,8 @@ async fn supersede(
     if old.status != Status::Active || is_expired(&old, changes.now) {
         return Err(Error::Conflict("only an active record can be superseded".into()));
     }
-    let heir = store::lock_by_identity(tx, draft.identity).await?.filter(|heir| heir.id != old.id);
+    let heir = store::lock_by_identity(tx, draft.identity).await?;
+    let heir = heir.filter(|heir| heir.id != old.id && !is_expired(heir, changes.now));
     // Whatever can be refused is refused before anything changes.
     if let Some(heir) = &heir {
         permit.require(&heir.scope, heir.sensitivity)?;
@@ -267,13 +297,18 @@ async fn supersede(
     let mut result = if store::insert(tx, std::slice::from_ref(draft)).await?.contains(&draft.record.id) {
         created(changes, draft)
     } else {
-        meet(tx, permit, changes, draft).await?
+        // The old record has been retired by now, so that a refusal must undo it: somebody was quicker.
+        let met = meet(tx, permit, changes, draft).await;
+        met.map_err(|error| if is_refusal(&error) { Error::collision() } else { error })?
     };
+    if result.record.id != heir_id {
+        return Err(Error::collision());
+    }
     result.superseded_memory_id = Some(old_id);
     Ok(result)
 }
 
-/// Takes a record out of the active ones.
+/// Takes a record out of the active ones, if it is one, and gives it another status.
 pub async fn retire(
     tx: &mut TenantTx,
     changes: &mut Changes,
@@ -285,8 +320,10 @@ pub async fn retire(
     after.status = status;
     after.version = before.version + 1;
     after.updated_at = changes.now.into();
-    store::update(tx, &after, identity(&after)).await?;
-    unindex(tx, changes, &before).await?;
+    store::update(tx, &after, draft::identity(&after)).await?;
+    if before.status == Status::Active {
+        unindex(tx, changes, &before).await?;
+    }
     changes.note(&after, kind);
     Ok(after)
 }
@@ -311,10 +348,20 @@ pub async fn revive(
     after.delete_reason = None;
     after.version += 1;
     after.updated_at = changes.now.into();
-    store::update(tx, &after, identity(&after)).await?;
+    let identity = draft::identity(&after);
+    make_room(tx, changes, identity).await?;
+    store::update(tx, &after, identity).await?;
     index(tx, changes, &after, embedding).await?;
     changes.note(&after, ChangeKind::Restored);
     Ok(after)
+}
+
+/// A record whose time is over holds no identity, whether or not the sweeper has seen it (XC-20).
+async fn make_room(tx: &mut TenantTx, changes: &mut Changes, identity: Identity) -> Result<()> {
+    match store::lock_by_identity(tx, identity).await? {
+        Some(there) if is_expired(&there, changes.now) => expire(tx, changes, there).await,
+        _ => Ok(()),
+    }
 }
 
 async fn index(

@@ -55,7 +55,7 @@ pub async fn search(app: &App, caller: &Caller, search: &Search) -> Result<Searc
     let (now, limit) = (app.clock.now(), search.limit.unwrap_or_default().get());
     let cursors = cursor_scope(&permit, search)?;
     let later = search.cursor.as_deref().map(|cursor| cursors.place(&app.seal, now, cursor)).transpose()?;
-    let (vector, degraded) = vector(app, &permit, search, &query).await?;
+    let (vector, mut degraded) = vector(app, &permit, search, &query).await?;
     if filter.is_empty() {
         return Ok(SearchReply { hits: Vec::new(), next_cursor: None, degraded });
     }
@@ -63,26 +63,29 @@ pub async fn search(app: &App, caller: &Caller, search: &Search) -> Result<Searc
     let Some(space) = store::space(&mut tx).await? else {
         return Ok(SearchReply { hits: Vec::new(), next_cursor: None, degraded });
     };
-    let (vector, degraded) = of_model(app, space, search.mode, vector, degraded)?;
+    let vector = of_model(app, space, search.mode, vector, &mut degraded)?;
     let terms = if search.mode == SearchMode::Semantic { Vec::new() } else { query_terms(&query) };
+    let is_narrow = space.is_large && later.is_none() && store::is_narrow(&mut tx, &filter).await?;
     let short_bytes = i32::try_from(2 * query.len() + 64).unwrap_or(i32::MAX);
     let question = Question {
         terms: &terms,
         vector: vector.as_deref(),
         filter: &filter,
         space,
+        is_narrow,
         now,
-        per_arm: i64::try_from(CANDIDATES_PER_ARM).unwrap_or(i64::MAX),
+        // A page is filled if there are enough records, also when both arms find the same ones.
+        per_arm: i64::try_from(CANDIDATES_PER_ARM.max(limit)).unwrap_or(i64::MAX),
         short_bytes,
     };
-    let mut ranked: Vec<Ranked> = match later {
+    let (mut ranked, degraded): (Vec<Ranked>, Vec<String>) = match later {
         Some(later) => later,
-        None => order(&mut tx, &question, search, &query, &boosts).await?,
+        None => (order(&mut tx, &question, search, &query, &boosts).await?, degraded),
     };
     let rest = ranked.split_off(limit.min(ranked.len()));
     let next_cursor = match rest.is_empty() {
         true => None,
-        false => Some(cursors.cursor(&app.seal, now, &rest)?),
+        false => Some(cursors.cursor(&app.seal, now, &(rest, &degraded))?),
     };
     let records = visible(&mut tx, &permit, &filter, &ranked, now).await?;
     let similar = similar(&mut tx, search, space, &ranked).await?;
@@ -119,18 +122,12 @@ async fn vector<'a>(
     search: &Search,
     query: &str,
 ) -> Result<(Option<Cow<'a, Embedding>>, Vec<String>)> {
+    let given = given_vector(app, search)?;
     if search.mode == SearchMode::Lexical || search.cursor.is_some() {
         return Ok((None, Vec::new()));
     }
-    if let Some(values) = &search.query_embedding {
-        let model = app
-            .embedder
-            .model()
-            .ok_or_else(|| Error::invalid("query_embedding", "there is no active model"))?;
-        return Ok((
-            Some(Cow::Owned(check_vector("query_embedding", values, model.dimensions)?)),
-            Vec::new(),
-        ));
+    if given.is_some() {
+        return Ok((given.map(Cow::Owned), Vec::new()));
     }
     match app.embedder.embed_query(permit.tenant(), query).await {
         Ok(embedding) => Ok((Some(Cow::Owned(embedding)), Vec::new())),
@@ -141,21 +138,29 @@ async fn vector<'a>(
     }
 }
 
+fn given_vector(app: &App, search: &Search) -> Result<Option<Embedding>> {
+    let Some(values) = &search.query_embedding else { return Ok(None) };
+    let model = app.embedder.model();
+    let model = model.ok_or_else(|| Error::invalid("query_embedding", "there is no active model"))?;
+    check_vector("query_embedding", values, model.dimensions).map(Some)
+}
+
 /// Vectors of one model are never compared with those of another.
 fn of_model<'a>(
     app: &App,
     space: Space,
     mode: SearchMode,
     vector: Option<Cow<'a, Embedding>>,
-    degraded: Vec<String>,
-) -> Result<(Option<Cow<'a, Embedding>>, Vec<String>)> {
+    degraded: &mut Vec<String>,
+) -> Result<Option<Cow<'a, Embedding>>> {
     if vector.is_none() || space.model == app.db.model() {
-        return Ok((vector, degraded));
+        return Ok(vector);
     }
     if mode == SearchMode::Semantic {
         return Err(Error::unavailable("the embedding model of this tenant"));
     }
-    Ok((None, vec!["semantic".to_owned()]))
+    degraded.push("semantic".to_owned());
+    Ok(None)
 }
 
 /// The whole ranking of a question.
@@ -182,15 +187,20 @@ async fn order(
     let place = |hit: rank::Hit| {
         let parts = hit.components;
         let components = ScoreComponents {
-            semantic: parts.semantic,
-            lexical: parts.lexical,
-            recency: parts.recency,
-            importance: parts.importance,
+            semantic: rounded(parts.semantic),
+            lexical: rounded(parts.lexical),
+            recency: rounded(parts.recency),
+            importance: rounded(parts.importance),
             key: parts.key,
         };
-        Ranked(found[hit.index].id, hit.score, components, hit.lexical_rank, hit.semantic_rank)
+        Ranked(found[hit.index].id, rounded(hit.score), components, hit.lexical_rank, hit.semantic_rank)
     };
     Ok(rank(&candidates, mode, ideal, boosts).into_iter().map(place).collect())
+}
+
+/// Six digits: more say nothing, and would make cursors long.
+fn rounded(score: f64) -> f64 {
+    (score * 1e6).round() / 1e6
 }
 
 /// A question, for looking at candidates.
@@ -268,9 +278,7 @@ async fn visible(
     let ids: Vec<MemoryId> = ranked.iter().map(|place| place.0).collect();
     let records = super::store::find_many(tx, &ids).await?.into_iter().map(|record| read::shown(record, now));
     let is_visible = |record: &Record| {
-        record.status == Status::Active
-            && permit.sees(&record.scope, record.sensitivity)
-            && filter.sensitivities.contains(&record.sensitivity)
+        permit.sees(&record.scope, record.sensitivity) && filter.passes(record)
     };
     Ok(records.filter(is_visible).map(|record| (record.id, record)).collect())
 }

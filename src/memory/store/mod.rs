@@ -6,6 +6,6 @@ mod sweep;
 mod write;
 
 pub use change::write_changes;
-pub use read::{find_by_identity, find_many, list_ids, lock, lock_by_identity, lock_many, versions};
+pub use read::{find_by_identity, find_many, ids_of_scope, list_ids, lock, lock_by_identity, lock_in_order, lock_many, versions};
 pub use sweep::{add_accesses, due, purge};
-pub use write::{erase, index, insert, unindex, update};
+pub use write::{erase, index, insert, remove_terms, unindex, update};

@@ -170,12 +170,35 @@ pub async fn lock_many(tx: &mut TenantTx, ids: &[MemoryId]) -> Result<Vec<Record
     find_many(tx, ids).await
 }
 
+/// Locks the active records of these identities and the records of these ids, in the order of their ids.
+pub async fn lock_in_order(tx: &mut TenantTx, identities: &[Identity], ids: &[MemoryId]) -> Result<()> {
+    let identities: Vec<Vec<u8>> =
+        identities.iter().map(|identity| identity.as_bytes().to_vec()).collect();
+    let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+    sqlx::query!(
+        "SELECT memory_id
+         FROM memories
+         WHERE tenant_id = $1
+           AND ns = $2
+           AND ((identity = ANY($3) AND status = 'active') OR memory_id = ANY($4))
+         ORDER BY memory_id
+         FOR UPDATE",
+        tx.tenant(),
+        tx.ns(),
+        &identities,
+        &ids,
+    )
+    .fetch_all(&mut **tx)
+    .await?;
+    Ok(())
+}
+
 async fn find(tx: &mut TenantTx, id: Option<Uuid>) -> Result<Option<Record>> {
     let Some(id) = id else { return Ok(None) };
     Ok(find_many(tx, &[MemoryId::from_uuid(id)]).await?.pop())
 }
 
-/// The ids of a page, newest first: those before `before`, as many as `limit`.
+/// The ids of a page, newest first: those before `before`, as many as `limit`. `words` are in their normal form.
 pub async fn list_ids(
     tx: &mut TenantTx,
     filter: &Filter,
@@ -190,12 +213,16 @@ pub async fn list_ids(
          FROM memories
          WHERE tenant_id = $1
            AND ns = $2
-           AND status = ANY($3)
+           AND CASE WHEN status = 'active' AND expires_at <= $8 THEN 'expired' ELSE status END = ANY($3)
            AND sensitivity = ANY($4)
            AND ($5::text[] IS NULL OR category = ANY($5))
            AND ($6::text[] IS NULL OR (scope_kind, scope_key) IN (SELECT * FROM unnest($6, $7::text[])))
-           AND (status <> 'active' OR expires_at IS NULL OR expires_at > $8)
-           AND ($9::text IS NULL OR position(lower($9) IN lower(content)) > 0)
+           AND (
+             $9::text IS NULL
+             OR position($9 IN regexp_replace(
+               casefold(normalize(content, NFKC) COLLATE pg_unicode_fast), '\\s+', ' ', 'g'
+             )) > 0
+           )
            AND ($10::uuid IS NULL OR memory_id < $10)
          ORDER BY memory_id DESC
          LIMIT $11",
@@ -209,6 +236,31 @@ pub async fn list_ids(
         now,
         words,
         before.map(MemoryId::uuid),
+        i64::try_from(limit).unwrap_or(i64::MAX),
+    )
+    .fetch_all(&mut **tx)
+    .await?;
+    Ok(ids.into_iter().map(MemoryId::from_uuid).collect())
+}
+
+/// The ids of a scope's records, whatever their status; only those of one identity, if it is given.
+pub async fn ids_of_scope(
+    tx: &mut TenantTx,
+    scope: &Scope,
+    identity: Option<Identity>,
+    limit: usize,
+) -> Result<Vec<MemoryId>> {
+    let ids = sqlx::query_scalar!(
+        "SELECT memory_id
+         FROM memories
+         WHERE tenant_id = $1 AND ns = $2 AND scope_kind = $3 AND scope_key = $4
+           AND ($5::bytea IS NULL OR identity = $5)
+         LIMIT $6",
+        tx.tenant(),
+        tx.ns(),
+        scope.kind as ScopeKind,
+        scope.key,
+        identity.as_ref().map(|identity| identity.as_bytes()),
         i64::try_from(limit).unwrap_or(i64::MAX),
     )
     .fetch_all(&mut **tx)

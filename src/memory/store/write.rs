@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::id::MemoryId;
 use crate::memory::draft::Draft;
 use crate::memory::key::Identity;
-use crate::memory::terms::Terms;
+use crate::memory::terms::{TERMS_VERSION, Terms};
 use crate::memory::{Category, Record, ScopeKind, Sensitivity, SourceContextKind, Status};
 
 /// Inserts records with their vectors and terms, all in one statement. Gives the ids of those that are new; the
@@ -23,11 +23,11 @@ pub async fn insert(tx: &mut TenantTx, drafts: &[Draft]) -> Result<HashSet<Memor
            INSERT INTO memories (
              tenant_id, ns, memory_id, identity, scope_kind, scope_key, category, key, content, status, sensitivity,
              confidence, importance, provenance, source_context_kind, thread_id, seq, speaker, observed_at, metadata,
-             version, created_at, updated_at, expires_at
+             version, created_at, updated_at, expires_at, terms_version
            )
            SELECT $1, $2, r.memory_id, r.identity, r.scope_kind, r.scope_key, r.category, r.key, r.content, 'active',
              r.sensitivity, r.confidence, r.importance, r.provenance, r.source_context_kind, r.thread_id, r.seq,
-             r.speaker, r.observed_at, r.metadata, 1, r.created_at, r.created_at, r.expires_at
+             r.speaker, r.observed_at, r.metadata, 1, r.created_at, r.created_at, r.expires_at, $29
            FROM unnest(
              $3::uuid[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
              $11::float8[], $12::float8[], $13::jsonb[], $14::text[], $15::text[], $16::int8[], $17::text[],
@@ -80,6 +80,7 @@ pub async fn insert(tx: &mut TenantTx, drafts: &[Draft]) -> Result<HashSet<Memor
         &rows.term_of,
         &rows.occurrences,
         &rows.record_terms,
+        TERMS_VERSION,
     )
     .fetch_all(&mut **tx)
     .await
@@ -227,6 +228,11 @@ pub async fn index(
            INSERT INTO memory_vectors (tenant_id, ns, model, memory_id, indexed, embedding)
            SELECT $1, $2, $4, $3, (SELECT vectors <> 'exact' FROM namespaces WHERE tenant_id = $1 AND ns = $2), $5
            WHERE $5::halfvec IS NOT NULL
+           ON CONFLICT ON CONSTRAINT memory_vectors_pkey DO UPDATE SET embedding = excluded.embedding
+         ), version AS (
+           UPDATE memories
+           SET terms_version = $9
+           WHERE tenant_id = $1 AND ns = $2 AND memory_id = $3 AND terms_version <> $9
          )
          INSERT INTO memory_terms (tenant_id, ns, term, memory_id, occurrences, record_terms)
          SELECT $1, $2, term, $3, occurrences, $8
@@ -239,6 +245,7 @@ pub async fn index(
         &names,
         &counts,
         i32::from(terms.length),
+        TERMS_VERSION,
     )
     .execute(&mut **tx)
     .await?;
@@ -247,19 +254,46 @@ pub async fn index(
 
 /// Takes a record out of search. `terms` are those it was found by.
 pub async fn unindex(tx: &mut TenantTx, id: MemoryId, terms: &Terms) -> Result<()> {
-    let names: Vec<String> = terms.counts.keys().cloned().collect();
     sqlx::query!(
-        "WITH vectors AS (
-           DELETE FROM memory_vectors
-           WHERE tenant_id = $1 AND ns = $2 AND memory_id = $3
-             AND model IN (SELECT model FROM models)
+        "DELETE FROM memory_vectors
+         WHERE tenant_id = $1 AND ns = $2 AND memory_id = $3
+           AND model IN (SELECT model FROM models)",
+        tx.tenant(),
+        tx.ns(),
+        id.uuid(),
+    )
+    .execute(&mut **tx)
+    .await?;
+    remove_terms(tx, id, terms).await
+}
+
+/// Removes the terms of a record, as this version of the program makes them; those that another version wrote are
+/// looked for one by one.
+pub async fn remove_terms(tx: &mut TenantTx, id: MemoryId, terms: &Terms) -> Result<()> {
+    let names: Vec<String> = terms.counts.keys().cloned().collect();
+    let version = sqlx::query_scalar!(
+        "WITH terms AS (
+           DELETE FROM memory_terms
+           WHERE tenant_id = $1 AND ns = $2 AND term = ANY($4) AND memory_id = $3
          )
-         DELETE FROM memory_terms
-         WHERE tenant_id = $1 AND ns = $2 AND term = ANY($4) AND memory_id = $3",
+         SELECT terms_version
+         FROM memories
+         WHERE tenant_id = $1 AND ns = $2 AND memory_id = $3",
         tx.tenant(),
         tx.ns(),
         id.uuid(),
         &names,
+    )
+    .fetch_one(&mut **tx)
+    .await?;
+    if version == TERMS_VERSION {
+        return Ok(());
+    }
+    sqlx::query!(
+        "DELETE FROM memory_terms WHERE tenant_id = $1 AND ns = $2 AND memory_id = $3",
+        tx.tenant(),
+        tx.ns(),
+        id.uuid(),
     )
     .execute(&mut **tx)
     .await?;
