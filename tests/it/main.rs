@@ -3,11 +3,25 @@
 
 mod admin;
 mod auth;
+mod batch;
 mod catalog;
+mod concurrency;
+mod context;
 mod contract;
 mod crowd;
 mod embed;
+mod expiry;
+mod forget;
+mod idempotency;
 mod isolation;
+mod languages;
 mod layering;
+mod list;
 mod memory;
+mod patch;
+mod reach;
+mod remember;
+mod search;
+mod sizes;
 mod support;
+mod transport;

@@ -1,0 +1,158 @@
+//! One effect for one idempotency key (C063, R-11, R-35).
+
+use axum::http::Method;
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use crate::support::{TestApp, fact, id, with};
+
+const ITEMS: &str = "/v1/memory/items";
+
+#[tokio::test]
+async fn the_same_request_gets_the_same_answer_c063() {
+    let app = TestApp::start().await;
+    let made = app.tenant("alice").await;
+    let once = made.client.with("idempotency-key", "K");
+    let first = once.post(ITEMS, fact("one")).await;
+    assert!(!first.headers.contains_key("idempotent-replayed"));
+    let text = first.text.clone();
+    let record = first.expect(201)["record"].clone();
+    made.client.patch(&format!("{ITEMS}/{}", id(&record)), json!({ "content": "two" })).await.expect(200);
+    let again = once.post(ITEMS, fact("one")).await;
+    assert_eq!(again.headers["idempotent-replayed"], "true");
+    assert_eq!((again.status.as_u16(), again.text), (201, text));
+    // The members may come in another order, and blanks do not count.
+    let shuffled = r#"{ "content": "one", "category":"custom","scope":{"key":"alice","kind":"user"}}"#;
+    once.send(Method::POST, ITEMS, Some(shuffled.to_owned())).await.expect(201);
+    assert_eq!(made.client.listed("").await.len(), 1);
+    // Another node knows it too.
+    let (_, router) = app.second_node().await;
+    let there = crate::support::Client::new(router).capability(&made.capability).with("idempotency-key", "K");
+    assert_eq!(there.post(ITEMS, fact("one")).await.expect(201)["record"]["id"], record["id"]);
+}
+
+#[tokio::test]
+async fn another_body_is_a_mismatch_and_other_callers_have_keys_of_their_own() {
+    let app = TestApp::start().await;
+    let alice = app.tenant("alice").await;
+    let bob = app.tenant("bob").await.client.with("idempotency-key", "K");
+    let once = alice.client.with("idempotency-key", "K");
+    let record = once.remember(fact("one")).await;
+    once.post(ITEMS, fact("two")).await.refused(422, "idempotency_mismatch");
+    assert_eq!(alice.client.listed("").await.len(), 1);
+    bob.post(ITEMS, fact("two")).await.expect(201);
+    // R-35: another namespace, and another route.
+    let other = app.exchange(&alice.key, json!({ "namespace": "other" })).await;
+    let other = app.anyone().capability(&other).with("idempotency-key", "K");
+    other.post(ITEMS, fact("two")).await.expect(201);
+    let target = json!({ "target": { "kind": "id", "memory_id": record["id"] } });
+    let gone = once.post("/v1/memory/forget", target.clone()).await.expect(200);
+    assert_eq!(once.post("/v1/memory/forget", target).await.expect(200), gone);
+    assert_eq!(gone["forgotten_memory_ids"], json!([record["id"]]));
+    // The path belongs to the request: the same key for another record is another request.
+    once.post(&format!("{ITEMS}/{}/restore", id(&record)), json!({})).await.expect(200);
+    let unknown = memtide::id::MemoryId::new();
+    once.post(&format!("{ITEMS}/{unknown}/restore"), json!({})).await.refused(422, "idempotency_mismatch");
+}
+
+#[tokio::test]
+async fn a_lasting_failure_is_kept_and_a_passing_one_is_not() {
+    let app = TestApp::start().await;
+    let made = app.tenant("alice").await;
+    let turn = |content: &str| with(fact(content), json!({ "context": { "thread_id": "t", "seq": 1 } }));
+    made.client.remember(turn("yes")).await;
+    let once = |key: &str| made.client.with("idempotency-key", key);
+    let rows: [(&str, Value, u16, &str); 4] = [
+        ("conflict", turn("no"), 409, "conflict"),
+        ("invalid", fact(" "), 400, "invalid_request"),
+        ("large", fact(&"a".repeat(65_537)), 413, "payload_too_large"),
+        ("unknown", with(fact("x"), json!({ "supersedes": memtide::id::MemoryId::new().to_string() })), 404, "not_found"),
+    ];
+    for (key, body, status, code) in rows {
+        let first = once(key).post(ITEMS, body.clone()).await;
+        let details = first.body["error"]["details"].clone();
+        let message = first.refused(status, code);
+        let again = once(key).post(ITEMS, body).await;
+        assert_eq!(again.headers["idempotent-replayed"], "true", "{key}");
+        assert_eq!(again.body["error"]["details"], details, "{key}");
+        assert_eq!(again.refused(status, code), message);
+        once(key).post(ITEMS, fact("other")).await.refused(422, "idempotency_mismatch");
+    }
+    // What cannot be read or is not allowed has no effect to keep.
+    once("unread").post(ITEMS, json!({})).await.refused(422, "unprocessable");
+    once("unread").post(ITEMS, fact("read")).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_replay_is_not_checked_again() {
+    let app = TestApp::start().await;
+    let made = app.tenant("alice").await;
+    let at = (app.app.clock.now() + TimeDelta::minutes(1)).timestamp();
+    let body = with(fact("x"), json!({ "expires_at": at }));
+    let once = made.client.with("idempotency-key", "K");
+    let first = once.post(ITEMS, body.clone()).await.expect(201);
+    app.app.clock.shift(TimeDelta::minutes(2));
+    assert_eq!(once.post(ITEMS, body).await.expect(201), first);
+}
+
+#[tokio::test]
+async fn keys_are_1_to_255_bytes_and_given_once() {
+    let app = TestApp::start().await;
+    let alice = app.tenant("alice").await.client;
+    let details = alice.with("idempotency-key", &"k".repeat(300)).post(ITEMS, fact("x")).await;
+    let details = details.names(400, "idempotency_key");
+    assert_eq!((&details["limit"], &details["actual"]), (&json!(255), &json!(300)));
+    alice.with("idempotency-key", "").post(ITEMS, fact("x")).await.names(400, "idempotency_key");
+    alice.with("idempotency-key", "ü").post(ITEMS, fact("x")).await.names(400, "idempotency-key");
+    let twice = alice.with("idempotency-key", "a").with("idempotency-key", "b");
+    twice.post(ITEMS, fact("x")).await.names(400, "idempotency-key");
+    let both = alice.with("idempotency-key", "a");
+    both.post(ITEMS, with(fact("x"), json!({ "idempotency_key": "a" }))).await.names(400, "idempotency_key");
+    alice.with("idempotency-key", &"k".repeat(255)).post(ITEMS, fact("x")).await.expect(201);
+    // The member is the same mechanism as the header.
+    let member = with(fact("y"), json!({ "idempotency_key": "M" }));
+    let first = alice.post(ITEMS, member.clone()).await.expect(201);
+    let again = alice.post(ITEMS, member).await;
+    assert_eq!(again.headers["idempotent-replayed"], "true");
+    assert_eq!(again.expect(201), first);
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_for_a_day_r11() {
+    let app = TestApp::start().await;
+    let made = app.tenant("alice").await;
+    let once = made.client.with("idempotency-key", "K");
+    let first = once.post(ITEMS, fact("one")).await.expect(201);
+    for (hours, is_kept) in [(23, true), (2, false)] {
+        app.app.clock.shift(TimeDelta::hours(hours));
+        memtide::job::tidy(&app.app).await;
+        let later = app.exchange(&made.key, json!({ "namespace": "default", "control": true })).await;
+        let later = app.anyone().capability(&later).with("idempotency-key", "K");
+        if is_kept {
+            assert_eq!(later.post(ITEMS, fact("one")).await.expect(201), first);
+        } else {
+            later.post(ITEMS, fact("another")).await.expect(201);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_under_way_is_told_to_wait_and_a_dead_one_is_taken_over() {
+    let app = TestApp::start().await;
+    let made = app.tenant("alice").await;
+    let once = made.client.with("idempotency-key", "K");
+    once.post(ITEMS, fact("one")).await.expect(201);
+    // As if the process had died before it could answer.
+    let mut db = app.db.superuser().await;
+    sqlx::raw_sql("UPDATE idempotency_keys SET status = NULL, body = NULL; DELETE FROM memories")
+        .execute(&mut db)
+        .await
+        .unwrap();
+    let waiting = once.post(ITEMS, fact("one")).await;
+    assert_eq!(waiting.headers["retry-after"], "1");
+    waiting.refused(409, "conflict");
+    once.post(ITEMS, fact("two")).await.refused(422, "idempotency_mismatch");
+    app.app.clock.shift(TimeDelta::seconds(61));
+    once.post(ITEMS, fact("one")).await.expect(201);
+    assert_eq!(made.client.listed("").await.len(), 1);
+}
