@@ -47,8 +47,9 @@ impl Db {
             .map_err(|error| Error::invalid("DATABASE_URL", error.to_string()))?
             .application_name("memtide")
             .options([
-                // A generic plan ignores which tenant asks; it cost 120 ms against 2 for a large one.
-                ("plan_cache_mode", "force_custom_plan"),
+                // Planning takes 1.3 ms a search. Statements are written so that one plan is right for every tenant;
+                // those of which that cannot be said ask for `plan_for_values`.
+                ("plan_cache_mode", "force_generic_plan"),
                 ("statement_timeout", "5s"),
                 ("idle_in_transaction_session_timeout", "10s"),
                 ("timezone", "UTC"),

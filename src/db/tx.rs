@@ -150,6 +150,18 @@ impl TenantTx {
         self.model
     }
 
+    /// Sets a setting of Postgres until the transaction ends.
+    pub async fn set_for_now(&mut self, setting: &'static str, value: &'static str) -> Result<()> {
+        sqlx::query_scalar!("SELECT set_config($1, $2, true)", setting, value).fetch_one(&mut **self).await?;
+        Ok(())
+    }
+
+    /// Lets the statements from here on be planned for their values: for those whose best plan depends on how many
+    /// rows a filter leaves. All others keep one plan, because planning a search takes longer than looking it up.
+    pub async fn plan_for_values(&mut self) -> Result<()> {
+        self.set_for_now("plan_cache_mode", "force_custom_plan").await
+    }
+
     /// Makes everything done here last.
     pub async fn commit(self) -> Result<()> {
         Ok(self.tx.commit().await?)

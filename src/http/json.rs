@@ -54,7 +54,9 @@ fn refuse(field: String, error: &serde_json::Error) -> Error {
     let is_misfit = misfit.iter().any(|start| rule.starts_with(start));
     let field = match member(&rule) {
         Some(member) if field.is_empty() => member.to_owned(),
-        Some(member) if field != member && !field.ends_with(&format!(".{member}")) => format!("{field}.{member}"),
+        Some(member) if field != member && !field.ends_with(&format!(".{member}")) => {
+            format!("{field}.{member}")
+        }
         _ => field,
     };
     let fault = Fault::new(field, if is_misfit { format!("does not fit: {rule}") } else { rule });
@@ -64,7 +66,10 @@ fn refuse(field: String, error: &serde_json::Error) -> Error {
 /// The member that is missing, unknown or there twice: the path ends at the object that contains it.
 fn member(rule: &str) -> Option<&str> {
     let (what, rest) = rule.split_once(" field `")?;
-    matches!(what, "missing" | "unknown" | "duplicate").then(|| rest.split_once('`')).flatten().map(|(name, _)| name)
+    matches!(what, "missing" | "unknown" | "duplicate")
+        .then(|| rest.split_once('`'))
+        .flatten()
+        .map(|(name, _)| name)
 }
 
 /// Refuses integers that no integer type holds, which would become floats, and nesting beyond [`MAX_DEPTH`].

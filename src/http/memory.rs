@@ -175,7 +175,10 @@ async fn list(
             && query.query.is_none()
             && query.cursor.is_none();
         if !is_alone {
-            return Err(Error::invalid("key", "names the one active record: nothing but a scope goes with it"));
+            return Err(Error::invalid(
+                "key",
+                "names the one active record: nothing but a scope goes with it",
+            ));
         }
         let wanted = Get {
             memory_id: None,

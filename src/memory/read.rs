@@ -150,6 +150,7 @@ pub async fn list(app: &App, caller: &Caller, list: &List) -> Result<RecordPage>
         return Ok(RecordPage { records: Vec::new(), next_cursor: None });
     }
     let mut tx = app.db.begin(&permit).await?;
+    tx.plan_for_values().await?;
     let mut ids = store::list_ids(&mut tx, &filter, words.as_deref(), before, limit + 1, now).await?;
     let has_more = ids.len() > limit;
     ids.truncate(limit);

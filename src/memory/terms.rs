@@ -204,7 +204,8 @@ mod tests {
             "回复请中文优先 Ｃｌｏｕｄｆｌａｒｅ のキー更新は毎月一日 ขอบคุณมาก 서울에서 만나요",
             "Lunch at café Zürich; Straße, ΟΔΟΣ, İzmir, مرحبا بالعالم, Привет, мир",
         ];
-        let made: Vec<_> = texts.iter().map(|text| terms(text, Some("Bob"), DateTime::from_timestamp(0, 0))).collect();
+        let made: Vec<_> =
+            texts.iter().map(|text| terms(text, Some("Bob"), DateTime::from_timestamp(0, 0))).collect();
         let checksum = crc32fast::hash(format!("{made:?}").as_bytes());
         assert_eq!((TERMS_VERSION, checksum), (1, 0));
     }

@@ -86,7 +86,8 @@ async fn batches_that_share_keys_in_another_order_do_not_fail() {
         }
         json!({ "items": items })
     };
-    let replies = all_at_once((0..24).map(|round| (alice.clone(), "/v1/memory/items/batch", batch(round)))).await;
+    let replies =
+        all_at_once((0..24).map(|round| (alice.clone(), "/v1/memory/items/batch", batch(round)))).await;
     for reply in &replies {
         assert_eq!(reply.status, 200, "{}", reply.text);
         assert!(!reply.text.contains("\"error\""), "{}", reply.text);

@@ -10,7 +10,8 @@ const CONTEXT: &str = "/v1/memory/context";
 async fn the_text_has_a_line_for_each_hit_with_its_id_r09_r53() {
     let app = TestApp::start().await;
     let alice = app.tenant("alice").await.client;
-    let seen = json!({ "context": { "thread_id": "t", "speaker": "Bob", "observed_at": "2023-05-08T10:00:00Z" } });
+    let seen =
+        json!({ "context": { "thread_id": "t", "speaker": "Bob", "observed_at": "2023-05-08T10:00:00Z" } });
     let record = alice.remember(with(fact("The cat is called Zuzu."), seen)).await;
     alice.remember(fact("The office has a green door.")).await;
     let reply = alice.post(CONTEXT, json!({ "query": "name of the cat", "limit": 1 })).await.expect(200);
@@ -27,8 +28,9 @@ async fn the_text_has_a_line_for_each_hit_with_its_id_r09_r53() {
 async fn it_stays_within_max_tokens() {
     let app = TestApp::start().await;
     let alice = app.tenant("alice").await.client;
-    let facts: Vec<Value> =
-        (1..60).map(|n| placed(&format!("Finding {n}: {}", "the cat sat on the mat 我的猫 ".repeat(n)), n)).collect();
+    let facts: Vec<Value> = (1..60)
+        .map(|n| placed(&format!("Finding {n}: {}", "the cat sat on the mat 我的猫 ".repeat(n)), n))
+        .collect();
     alice.post("/v1/memory/items/batch", json!({ "items": facts })).await.expect(200);
     for max_tokens in [1, 40, 100, 500, 1_024, 5_000] {
         let ask = json!({ "query": "where did the cat sit", "max_tokens": max_tokens, "limit": 100 });
@@ -40,7 +42,10 @@ async fn it_stays_within_max_tokens() {
         assert!(text.chars().count() as u64 <= 4 * max_tokens);
     }
     for (max_tokens, status) in [(json!(0), 400), (json!(32_769), 400), (json!(-1), 422), (json!("9"), 422)] {
-        alice.post(CONTEXT, json!({ "query": "x", "max_tokens": max_tokens })).await.names(status, "max_tokens");
+        alice
+            .post(CONTEXT, json!({ "query": "x", "max_tokens": max_tokens }))
+            .await
+            .names(status, "max_tokens");
     }
     alice.post(CONTEXT, json!({ "query": " " })).await.names(400, "query");
     alice.post(CONTEXT, json!({ "query": "x", "tokens": 5 })).await.names(422, "tokens");

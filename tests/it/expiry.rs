@@ -77,7 +77,8 @@ async fn a_cursor_shows_nothing_that_has_expired_since() {
     for n in 0..6 {
         made.client.remember(with(fact(&format!("code {n}")), json!({ "expires_at": at }))).await;
     }
-    let page = made.client.post("/v1/memory/search", json!({ "query": "code", "limit": 2 })).await.expect(200);
+    let page =
+        made.client.post("/v1/memory/search", json!({ "query": "code", "limit": 2 })).await.expect(200);
     app.app.clock.shift(TimeDelta::minutes(2));
     let next = json!({ "query": "code", "limit": 2, "cursor": page["next_cursor"] });
     assert_eq!(made.client.search(next).await.len(), 0);

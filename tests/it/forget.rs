@@ -90,7 +90,9 @@ async fn targets_that_are_not_there_are_no_error_c105_xc19_r25() {
     alice.post(FORGET, by_scope(&"k".repeat(257))).await.names(400, "target.scope.key");
     alice.post(FORGET, with(by_id(id(&record)), json!({ "dryrun": true }))).await.names(422, "dryrun");
     alice.post(FORGET, json!({})).await.names(422, "target");
-    for target in [json!({ "kind": "all" }), json!({ "memory_id": "x" }), json!({ "kind": "id" }), json!("id")] {
+    for target in
+        [json!({ "kind": "all" }), json!({ "memory_id": "x" }), json!({ "kind": "id" }), json!("id")]
+    {
         let status = alice.post(FORGET, json!({ "target": target })).await.status.as_u16();
         assert!([400, 422].contains(&status), "{target}");
     }
@@ -104,7 +106,10 @@ async fn targets_that_are_not_there_are_no_error_c105_xc19_r25() {
     let bob = app.tenant("bob").await.client;
     assert_eq!(bob.post(FORGET, by_id(id(&record))).await.expect(200), none);
     // The ids are those of this request.
-    assert_eq!(alice.post(FORGET, by_key("k")).await.expect(200)["forgotten_memory_ids"], json!([record["id"]]));
+    assert_eq!(
+        alice.post(FORGET, by_key("k")).await.expect(200)["forgotten_memory_ids"],
+        json!([record["id"]])
+    );
     assert_eq!(alice.post(FORGET, by_id(id(&record))).await.expect(200), none);
     assert_eq!(alice.post(FORGET, by_key("k")).await.expect(200), none);
 }
@@ -135,7 +140,8 @@ async fn it_can_be_taken_back_for_30_days_xc18_xd13() {
         for is_tidy in [false, true] {
             let app = TestApp::start().await;
             let made = app.tenant("alice").await;
-            let record = made.client.remember(with(fact("The code is heliotrope."), json!({ "key": "k" }))).await;
+            let record =
+                made.client.remember(with(fact("The code is heliotrope."), json!({ "key": "k" }))).await;
             let path = format!("{ITEMS}/{}", id(&record));
             made.client.delete(&path).await.expect(200);
             #[expect(clippy::cast_possible_truncation, reason = "whole seconds do")]
@@ -222,11 +228,17 @@ async fn erasing_leaves_nothing_and_needs_control_xc18_c171() {
     alice.post(&format!("{ITEMS}/{}/restore", id(&record)), json!({})).await.refused(404, "not_found");
     alice.get(&format!("{ITEMS}/{}/history", id(&record))).await.refused(404, "not_found");
     let mut db = app.db.superuser().await;
-    for table in ["memories", "memory_versions", "memory_terms", "memory_vectors", "events", "audit_log", "idempotency_keys"]
-    {
+    for table in [
+        "memories",
+        "memory_versions",
+        "memory_terms",
+        "memory_vectors",
+        "events",
+        "audit_log",
+        "idempotency_keys",
+    ] {
         let sql = format!("SELECT count(*) FROM {table} t WHERE t::text ~ 'xyzzy'");
-        let left: i64 =
-            sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(&mut db).await.unwrap();
+        let left: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(&mut db).await.unwrap();
         assert_eq!(left, 0, "{table}");
     }
     // The same request again does not bring it back.

@@ -66,7 +66,12 @@ async fn a_lasting_failure_is_kept_and_a_passing_one_is_not() {
         ("conflict", turn("no"), 409, "conflict"),
         ("invalid", fact(" "), 400, "invalid_request"),
         ("large", fact(&"a".repeat(65_537)), 413, "payload_too_large"),
-        ("unknown", with(fact("x"), json!({ "supersedes": memtide::id::MemoryId::new().to_string() })), 404, "not_found"),
+        (
+            "unknown",
+            with(fact("x"), json!({ "supersedes": memtide::id::MemoryId::new().to_string() })),
+            404,
+            "not_found",
+        ),
     ];
     for (key, body, status, code) in rows {
         let first = once(key).post(ITEMS, body.clone()).await;

@@ -102,7 +102,14 @@ async fn a_query_of_signs_is_no_error_c016() {
     let app = TestApp::start().await;
     let alice = app.tenant("alice").await.client;
     let literal = [
-        "team:foo", "alice::bob", "one'", r"C:\repo\src\main.py", "it's O'Brien & co", "100%", "a_b", "foo:*",
+        "team:foo",
+        "alice::bob",
+        "one'",
+        r"C:\repo\src\main.py",
+        "it's O'Brien & co",
+        "100%",
+        "a_b",
+        "foo:*",
     ];
     for content in literal {
         alice.remember(fact(&format!("We wrote {content} on the wall."))).await;
@@ -115,12 +122,36 @@ async fn a_query_of_signs_is_no_error_c016() {
         assert!(found.contains(&content), "{query}: {found:?}");
     }
     let signs = [
-        "'", "\"", "a & | ! b", "( ", "<->", "\\", "'\":*", "?", "...", "$1", "%", "_", "--", ";", "\u{1f408}", "\u{301}",
-        "{\"a\":1}", "\t.\n", "''''''", "(((((", "*", "a\u{0}b", "\u{202e}", "NULL", "';DROP TABLE memories;--",
+        "'",
+        "\"",
+        "a & | ! b",
+        "( ",
+        "<->",
+        "\\",
+        "'\":*",
+        "?",
+        "...",
+        "$1",
+        "%",
+        "_",
+        "--",
+        ";",
+        "\u{1f408}",
+        "\u{301}",
+        "{\"a\":1}",
+        "\t.\n",
+        "''''''",
+        "(((((",
+        "*",
+        "a\u{0}b",
+        "\u{202e}",
+        "NULL",
+        "';DROP TABLE memories;--",
     ];
     for query in signs {
         for mode in ["hybrid", "lexical", "semantic"] {
-            let status = alice.post("/v1/memory/search", json!({ "query": query, "mode": mode })).await.status;
+            let status =
+                alice.post("/v1/memory/search", json!({ "query": query, "mode": mode })).await.status;
             let is_blank = query == "\u{202e}";
             assert_eq!(status.as_u16(), if is_blank { 400 } else { 200 }, "{query:?} {mode}");
         }
@@ -134,7 +165,10 @@ async fn lists_are_filtered_in_any_spelling_r04() {
     let alice = app.tenant("alice").await.client;
     alice.remember(fact("Lunch at  caf\u{e9} ZÜRICH\nin May")).await;
     for query in ["cafe\u{301}+zürich", "ｃａｆé", "Zu\u{308}rich+IN"] {
-        let query: String = query.bytes().map(|b| if b.is_ascii() { char::from(b).to_string() } else { format!("%{b:02X}") }).collect();
+        let query: String = query
+            .bytes()
+            .map(|b| if b.is_ascii() { char::from(b).to_string() } else { format!("%{b:02X}") })
+            .collect();
         assert_eq!(alice.listed(&format!("query={query}")).await.len(), 1, "{query}");
     }
 }

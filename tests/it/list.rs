@@ -199,7 +199,9 @@ async fn a_record_is_got_by_id_or_by_scope_and_key_c061_xc11_r25() {
     assert_eq!(unknown.refused(404, "not_found"), foreign.refused(404, "not_found"));
     let other_kind = format!("{ITEMS}/{}", memtide::id::TenantId::new());
     alice.get(&other_kind).await.refused(404, "not_found");
-    for malformed in ["x", "..%2F..%2Fetc%2Fpasswd", "a%2Fb", "%C3%A9", "a%20b", "mem_%00", &"m".repeat(9_000)] {
+    for malformed in
+        ["x", "..%2F..%2Fetc%2Fpasswd", "a%2Fb", "%C3%A9", "a%20b", "mem_%00", &"m".repeat(9_000)]
+    {
         alice.get(&format!("{ITEMS}/{malformed}")).await.refused(400, "invalid_request");
     }
     for escape in ["%", "%zz", "%ff"] {
@@ -214,22 +216,48 @@ async fn scopes_are_exact_and_always_reachable_c020_c022() {
     let app = TestApp::start().await;
     let alice = app.tenant("alice").await.client;
     let keys = [
-        "acpt-probe", "0199a0e6-0000-7000-8000-000000000000", "main", "or", "null", "default", "my/group", r"C:\x",
-        "ünï", "a.b", "*", "%", "a b", "team/a", "team/ab", "team/a/b", "Team/a", "u&ns", "bot", "bot2",
+        "acpt-probe",
+        "0199a0e6-0000-7000-8000-000000000000",
+        "main",
+        "or",
+        "null",
+        "default",
+        "my/group",
+        r"C:\x",
+        "ünï",
+        "a.b",
+        "*",
+        "%",
+        "a b",
+        "team/a",
+        "team/ab",
+        "team/a/b",
+        "Team/a",
+        "u&ns",
+        "bot",
+        "bot2",
     ];
     for key in keys {
-        alice.remember(with(placed("The probe says hello.", 1), json!({ "scope": { "kind": "agent", "key": key } }))).await;
+        alice
+            .remember(with(
+                placed("The probe says hello.", 1),
+                json!({ "scope": { "kind": "agent", "key": key } }),
+            ))
+            .await;
     }
     for key in keys {
         let hits = alice
-            .search(json!({ "query": "probe", "mode": "lexical", "scopes": [{ "kind": "agent", "key": key }] }))
+            .search(
+                json!({ "query": "probe", "mode": "lexical", "scopes": [{ "kind": "agent", "key": key }] }),
+            )
             .await;
         assert_eq!(hits.len(), 1, "{key}");
         assert_eq!(hits[0]["record"]["scope"]["key"], key);
         let escaped: String = key.bytes().map(|byte| format!("%{byte:02X}")).collect();
         assert_eq!(alice.listed(&format!("scope=agent:{escaped}")).await.len(), 1, "{key}");
     }
-    let target = |key: &str| json!({ "target": { "kind": "scope", "scope": { "kind": "agent", "key": key } } });
+    let target =
+        |key: &str| json!({ "target": { "kind": "scope", "scope": { "kind": "agent", "key": key } } });
     for key in ["team/a", "bot"] {
         let gone = alice.post("/v1/memory/forget", target(key)).await.expect(200);
         assert_eq!(gone["forgotten_memory_ids"].as_array().unwrap().len(), 1, "{key}");

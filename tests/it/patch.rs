@@ -29,7 +29,8 @@ async fn a_corrected_record_is_found_by_what_it_says_now_r09_r10_c103() {
 async fn every_member_can_be_changed_and_null_takes_some_away_r48() {
     let app = TestApp::start().await;
     let alice = app.tenant("alice").await.client;
-    let made = with(fact("x"), json!({ "key": "k", "metadata": { "a": 1 }, "expires_at": 4_000_000_000_u64 }));
+    let made =
+        with(fact("x"), json!({ "key": "k", "metadata": { "a": 1 }, "expires_at": 4_000_000_000_u64 }));
     let record = alice.remember(made).await;
     let path = format!("{ITEMS}/{}", id(&record));
     let patch = json!({
@@ -124,7 +125,10 @@ async fn a_change_into_another_record_is_a_conflict_and_changes_nothing() {
     alice.patch(&path, json!({ "key": "k" })).await.expect(200);
     let unknown = format!("{ITEMS}/{}", memtide::id::MemoryId::new());
     alice.patch(&unknown, json!({ "content": "x" })).await.refused(404, "not_found");
-    alice.patch(&format!("{ITEMS}/nonsense"), json!({ "content": "x" })).await.refused(400, "invalid_request");
+    alice
+        .patch(&format!("{ITEMS}/nonsense"), json!({ "content": "x" }))
+        .await
+        .refused(400, "invalid_request");
     let bob = app.tenant("bob").await.client;
     bob.patch(&path, json!({ "content": "x" })).await.refused(404, "not_found");
     alice.send(Method::PUT, &path, Some("{}".to_owned())).await.refused(405, "method_not_allowed");
@@ -144,7 +148,8 @@ async fn the_history_holds_every_version_newest_first_r53_xc51() {
     assert_eq!(each(versions, "version"), [4, 3, 2, 1]);
     assert_eq!(each(versions, "change_kind"), ["restored", "deleted", "updated", "created"]);
     assert_eq!(each(versions, "actor"), vec![&json!({ "kind": "user" }); 4]);
-    let contents: Vec<&Value> = each(versions, "record").into_iter().map(|record| &record["content"]).collect();
+    let contents: Vec<&Value> =
+        each(versions, "record").into_iter().map(|record| &record["content"]).collect();
     assert_eq!(contents, ["two", "two", "two", "one"]);
     assert_eq!(versions[1]["record"]["status"], "deleted");
     assert!(versions[0]["changed_at"].is_i64() && history.get("next_cursor").is_none());

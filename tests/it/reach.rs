@@ -29,11 +29,13 @@ async fn assert_hidden(client: &Client, record: &Value) {
     let target = json!({ "target": { "kind": "scope", "scope": record["scope"] } });
     let gone = client.post("/v1/memory/forget", target).await.expect(200);
     assert!(!gone["forgotten_memory_ids"].as_array().unwrap().contains(&record["id"]));
-    for question in ["limit=100", "limit=100&status=deleted&status=superseded&status=active", "query=secret"] {
+    for question in ["limit=100", "limit=100&status=deleted&status=superseded&status=active", "query=secret"]
+    {
         assert!(!client.listed(question).await.contains(&id(record).to_owned()), "{question}");
     }
     for mode in ["hybrid", "lexical", "semantic"] {
-        let search = json!({ "query": record["content"], "mode": mode, "limit": 100, "include_similar": true });
+        let search =
+            json!({ "query": record["content"], "mode": mode, "limit": 100, "include_similar": true });
         let hits = client.search(search.clone()).await;
         assert!(hits.iter().all(|hit| hit["record"]["id"] != record["id"]), "{mode}");
         let scoped = with(search, json!({ "scopes": [record["scope"]] }));
@@ -63,7 +65,10 @@ async fn a_token_of_some_scopes_sees_and_writes_only_there_r32() {
     let reply = alice.post("/v1/memory/items/batch", batch).await.expect(200);
     assert_eq!(reply["results"][0]["error"]["code"], "forbidden");
     assert_eq!(reply["results"][1]["created"], true);
-    assert_eq!(made.client.get(&format!("{ITEMS}/{}", id(&theirs))).await.expect(200)["record"]["version"], 1);
+    assert_eq!(
+        made.client.get(&format!("{ITEMS}/{}", id(&theirs))).await.expect(200)["record"]["version"],
+        1
+    );
 }
 
 #[tokio::test]

@@ -51,7 +51,8 @@ async fn every_member_comes_back_as_it_was_sent() {
         "expires_at": 4_000_000_000_u64,
     });
     let record = alice.remember(sent.clone()).await;
-    for name in ["scope", "namespace", "category", "key", "content", "sensitivity", "confidence", "metadata"] {
+    for name in ["scope", "namespace", "category", "key", "content", "sensitivity", "confidence", "metadata"]
+    {
         assert_eq!(record[name], sent[name], "{name}");
     }
     assert_eq!(record["importance"], 1.0);
@@ -313,9 +314,10 @@ async fn a_record_takes_the_place_of_another_pc26() {
     alice.post(ITEMS, replacing("The office is in Ulm.", &of_other_kind)).await.refused(404, "not_found");
     alice.post(ITEMS, replacing("The office is in Ulm.", id(&old))).await.refused(409, "conflict");
     assert_eq!(alice.listed("query=Ulm").await.len(), 0);
-    assert_eq!(each(&alice.get("/v1/memory/items?status=superseded").await.expect(200)["records"], "id"), [
-        &old["id"]
-    ]);
+    assert_eq!(
+        each(&alice.get("/v1/memory/items?status=superseded").await.expect(200)["records"], "id"),
+        [&old["id"]]
+    );
 }
 
 #[tokio::test]

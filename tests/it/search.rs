@@ -49,7 +49,8 @@ async fn a_hit_has_the_shape_of_the_contract_r02_pc23() {
     let scores: Vec<f64> = hits.iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
     assert!(scores.is_sorted_by(|a, b| a >= b) && scores.iter().all(|score| (0.0..=1.0).contains(score)));
     assert_eq!(hit["score_components"]["importance"], 0.8);
-    let asked = json!({ "query": "cat", "include_provenance": true, "explain": true, "include_similar": true });
+    let asked =
+        json!({ "query": "cat", "include_provenance": true, "explain": true, "include_similar": true });
     let hits = alice.search(asked).await;
     assert_eq!(hits[0]["record"]["provenance"]["created_by"]["kind"], "user");
     assert_eq!(hits[0]["explain"]["lexical_rank"], 1);
@@ -123,7 +124,7 @@ async fn filters_hold_and_an_empty_list_matches_nothing_c026_r45() {
         (json!({ "scope": [scope("user", "alice")] }), 422, "scope"),
         (json!({ "user_id": "alice" }), 422, "user_id"),
         (json!({ "metadata": { "day": 20_260_719 } }), 422, "metadata"), // C024
-        (json!({ "scopes": "user" }), 422, "scopes"),                     // C053
+        (json!({ "scopes": "user" }), 422, "scopes"),                    // C053
         (json!({ "categories": "[\"todo\"]" }), 422, "categories"),
         (json!({ "scopes": [scope("user", "")] }), 400, "scopes[0].key"),
         (json!({ "scopes": [["user", "alice"]] }), 422, "scopes[0]"),
@@ -140,7 +141,8 @@ async fn filters_hold_and_an_empty_list_matches_nothing_c026_r45() {
     }
     // C030, XC-14
     for bytes in [4_097, 60_000] {
-        let details = alice.post(SEARCH, json!({ "query": "q ".repeat(bytes / 2 + 1) })).await.names(400, "query");
+        let details =
+            alice.post(SEARCH, json!({ "query": "q ".repeat(bytes / 2 + 1) })).await.names(400, "query");
         assert_eq!(details["limit"], 4_096);
     }
     let words: String = (0..1_000).map(|n| format!("w{n} ")).collect();
@@ -156,8 +158,16 @@ async fn limits_are_capped_floored_or_refused_c051_r03() {
     let search = |limit: &str| format!(r#"{{"query":"tea","limit":{limit}}}"#);
     let send = async |limit: &str| alice.send(axum::http::Method::POST, SEARCH, Some(search(limit))).await;
     for (limit, expected) in [
-        ("5", 5), ("5.0", 5), ("5e0", 5), ("5.5", 5), ("21", 21), ("100", 100), ("1e3", 100), ("1e19", 100),
-        ("18446744073709551615", 100), ("null", 20),
+        ("5", 5),
+        ("5.0", 5),
+        ("5e0", 5),
+        ("5.5", 5),
+        ("21", 21),
+        ("100", 100),
+        ("1e3", 100),
+        ("1e19", 100),
+        ("18446744073709551615", 100),
+        ("null", 20),
     ] {
         let hits = send(limit).await.expect(200)["hits"].as_array().unwrap().len();
         assert_eq!(hits, expected, "{limit}");
@@ -217,12 +227,14 @@ async fn the_caller_can_weigh_what_else_counts_xc12() {
     assert_eq!(first(json!({ "importance_weight": 10 })).await, weak["id"]);
     assert_eq!(first(json!({ "confidence_weight": 10 })).await, weak["id"]);
     let scope = json!({ "primary_scope": { "kind": "workspace", "key": "acme" } });
-    let score = |hits: &[Value]| hits.iter().find(|hit| hit["record"]["id"] == weak["id"]).unwrap()["score"].as_f64();
+    let score =
+        |hits: &[Value]| hits.iter().find(|hit| hit["record"]["id"] == weak["id"]).unwrap()["score"].as_f64();
     let plain = alice.search(json!({ "query": "green tea" })).await;
     let boosted = alice.search(json!({ "query": "green tea", "ranking": scope })).await;
     assert!(score(&boosted) > score(&plain));
     // A boosted category is a wish, not a condition.
-    let wish = json!({ "query": "green tea", "categories": ["todo"], "ranking": { "category_match_boost": 10 } });
+    let wish =
+        json!({ "query": "green tea", "categories": ["todo"], "ranking": { "category_match_boost": 10 } });
     let hits = alice.search(wish).await;
     assert_eq!((hits.len(), &hits[0]["record"]["id"]), (2, &weak["id"]));
     let rows = [
@@ -303,10 +315,7 @@ async fn pages_of_a_search_hold_each_hit_once_in_order_xc15() {
     let facts: Vec<Value> = (0..200)
         .flat_map(|n| {
             let turn = json!({ "context": { "thread_id": format!("t{}", n % 9), "seq": n } });
-            [
-                with(placed(&format!("green tea {n}"), 1), turn),
-                placed(&format!("word {n}"), 0),
-            ]
+            [with(placed(&format!("green tea {n}"), 1), turn), placed(&format!("word {n}"), 0)]
         })
         .collect();
     for part in facts.chunks(200) {
@@ -366,6 +375,10 @@ async fn the_turn_after_a_question_is_found_with_it_r19() {
     let seen = json!({ "context": { "speaker": "Zebedee", "observed_at": "2021-03-04T00:00:00Z" } });
     alice.remember(with(fact("Fine."), seen)).await;
     for query in ["zebedee", "4 March 2021"] {
-        assert_eq!(contents(&alice, json!({ "query": query, "mode": "lexical" })).await[0], "Fine.", "{query}");
+        assert_eq!(
+            contents(&alice, json!({ "query": query, "mode": "lexical" })).await[0],
+            "Fine.",
+            "{query}"
+        );
     }
 }

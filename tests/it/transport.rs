@@ -17,13 +17,18 @@ async fn content_types_are_told_apart_c057() {
     let alice = app.tenant("alice").await.client;
     let body = || fact("x").to_string();
     for good in [
-        "application/json", "application/json; charset=utf-8", "application/json;charset=UTF-8", "APPLICATION/JSON",
+        "application/json",
+        "application/json; charset=utf-8",
+        "application/json;charset=UTF-8",
+        "APPLICATION/JSON",
         "application/vnd.api+json",
     ] {
         let reply = alice.with("content-type", good).send(Method::POST, ITEMS, Some(body())).await;
         assert!(reply.status.is_success(), "{good}: {}", reply.text);
     }
-    for bad in ["application/json; charset=latin1", "application/x-amz-json-1.1", "text/plain", "", "json", "*/*"] {
+    for bad in
+        ["application/json; charset=latin1", "application/x-amz-json-1.1", "text/plain", "", "json", "*/*"]
+    {
         let reply = alice.with("content-type", bad).send(Method::POST, ITEMS, Some(body())).await;
         reply.refused(415, "unsupported_media_type");
     }
@@ -79,7 +84,10 @@ async fn members_that_are_there_twice_are_refused_c049() {
     let rows = [
         (format!(r#"{{{scope},{scope},"category":"custom","content":"x"}}"#), "scope"),
         (format!(r#"{{{scope},"category":"custom","content":"x","content":"y"}}"#), "content"),
-        (r#"{"scope":{"kind":"user","kind":"agent","key":"a"},"category":"custom","content":"x"}"#.into(), "scope.kind"),
+        (
+            r#"{"scope":{"kind":"user","kind":"agent","key":"a"},"category":"custom","content":"x"}"#.into(),
+            "scope.kind",
+        ),
     ];
     for (body, field) in rows {
         alice.send(Method::POST, ITEMS, Some(body)).await.names(422, field);

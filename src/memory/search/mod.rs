@@ -65,7 +65,7 @@ pub async fn search(app: &App, caller: &Caller, search: &Search) -> Result<Searc
     };
     let vector = of_model(app, space, search.mode, vector, &mut degraded)?;
     let terms = if search.mode == SearchMode::Semantic { Vec::new() } else { query_terms(&query) };
-    let is_narrow = space.is_large && later.is_none() && store::is_narrow(&mut tx, &filter).await?;
+    let is_narrow = space.is_large() && later.is_none() && store::is_narrow(&mut tx, &filter).await?;
     let short_bytes = i32::try_from(2 * query.len() + 64).unwrap_or(i32::MAX);
     let question = Question {
         terms: &terms,
@@ -277,9 +277,8 @@ async fn visible(
 ) -> Result<HashMap<MemoryId, Record>> {
     let ids: Vec<MemoryId> = ranked.iter().map(|place| place.0).collect();
     let records = super::store::find_many(tx, &ids).await?.into_iter().map(|record| read::shown(record, now));
-    let is_visible = |record: &Record| {
-        permit.sees(&record.scope, record.sensitivity) && filter.passes(record)
-    };
+    let is_visible =
+        |record: &Record| permit.sees(&record.scope, record.sensitivity) && filter.passes(record);
     Ok(records.filter(is_visible).map(|record| (record.id, record)).collect())
 }
 

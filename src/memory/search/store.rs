@@ -26,11 +26,14 @@ const LARGE: i64 = statement::MAX_POSTINGS;
 /// How many records pass a filter that is called narrow, at most: so few that each of them is looked at.
 const MAX_NARROW: i64 = 1_000;
 
+/// How many times as many of the nearest are looked at as are wanted: sorting out a few is cheaper than sorting all.
+const NEAREST: i64 = 4;
+
 /// How a namespace is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// Whether it holds so many records that not all of them can be looked at.
-    pub is_large: bool,
+    /// How many active records it holds.
+    pub records: i64,
     /// Whether its vectors are in the HNSW index.
     pub indexed: bool,
     /// The model whose vectors answer (R-15).
@@ -93,6 +96,13 @@ pub struct Found {
     pub updated_at: DateTime<Utc>,
 }
 
+impl Space {
+    /// Whether it holds so many records that not all of them can be looked at.
+    pub fn is_large(self) -> bool {
+        self.records > LARGE
+    }
+}
+
 /// How the namespace is to be searched.
 pub async fn space(tx: &mut TenantTx) -> Result<Option<Space>> {
     let row = sqlx::query!(
@@ -101,17 +111,16 @@ pub async fn space(tx: &mut TenantTx) -> Result<Option<Space>> {
              SELECT sum(c.records)::int8
              FROM namespace_counts c
              WHERE c.tenant_id = n.tenant_id AND c.ns = n.ns
-           ) > $3, false) AS \"is_large!\"
+           ), 0) AS \"records!\"
          FROM tenants t
          JOIN namespaces n ON n.tenant_id = t.tenant_id
          WHERE t.tenant_id = $1 AND n.ns = $2",
         tx.tenant(),
         tx.ns(),
-        LARGE,
     )
     .fetch_optional(&mut **tx)
     .await?;
-    Ok(row.map(|row| Space { is_large: row.is_large, indexed: row.indexed, model: row.model }))
+    Ok(row.map(|row| Space { records: row.records, indexed: row.indexed, model: row.model }))
 }
 
 /// Whether a filter names scopes that hold few records together.
@@ -137,35 +146,63 @@ pub async fn is_narrow(tx: &mut TenantTx, filter: &Filter) -> Result<bool> {
     Ok(records <= MAX_NARROW)
 }
 
-/// The candidates of a question: the best of each arm, with both scores for every one.
-pub async fn candidates(tx: &mut TenantTx, question: &Question<'_>) -> Result<Vec<Found>> {
-    let by_graph = question.space.indexed && question.vector.is_some() && !question.is_narrow;
-    if by_graph {
-        // The planner does not know how far it will have to walk the HNSW graph, and prefers to sort.
-        sqlx::query("SELECT set_config('enable_sort', 'off', true)").execute(&mut **tx).await?;
-    }
-    let found = ask(tx, question, by_graph).await?;
-    let near = found.iter().filter(|found| found.is_near).count();
-    if by_graph && (near as i64) < question.per_arm {
-        // The graph gave up before it met enough records that pass the filter: look at all that do.
-        sqlx::query("SELECT set_config('enable_sort', 'on', true)").execute(&mut **tx).await?;
-        return ask(tx, question, false).await;
-    }
-    Ok(found)
+/// How the vectors that come close to a question are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Through the HNSW graph.
+    Graph,
+    /// Among the nearest few, most of which pass the filter.
+    Nearest,
+    /// Among all that pass the filter.
+    All,
 }
 
-async fn ask(tx: &mut TenantTx, question: &Question<'_>, by_graph: bool) -> Result<Vec<Found>> {
+impl Question<'_> {
+    fn reach(&self) -> Reach {
+        if self.space.indexed && self.vector.is_some() && !self.is_narrow {
+            return Reach::Graph;
+        }
+        let is_open = self.filter.scopes.is_none() && self.filter.categories.is_none();
+        if is_open && self.space.records > NEAREST * self.per_arm { Reach::Nearest } else { Reach::All }
+    }
+}
+
+/// The candidates of a question: the best of each arm, with both scores for every one.
+pub async fn candidates(tx: &mut TenantTx, question: &Question<'_>) -> Result<Vec<Found>> {
+    let reach = question.reach();
+    match reach {
+        // The planner does not know how far it will have to walk the graph, and prefers to sort.
+        Reach::Graph => tx.set_for_now("enable_sort", "off").await?,
+        Reach::Nearest => {}
+        // How many records pass is for the planner to see.
+        Reach::All => tx.plan_for_values().await?,
+    }
+    let found = ask(tx, question, reach).await?;
+    let near = found.iter().filter(|found| found.is_near).count();
+    if reach == Reach::All || question.vector.is_none() || near as i64 >= question.per_arm {
+        return Ok(found);
+    }
+    // Too many of those that were met did not pass the filter: look at all that do.
+    tx.set_for_now("enable_sort", "on").await?;
+    tx.plan_for_values().await?;
+    ask(tx, question, Reach::All).await
+}
+
+async fn ask(tx: &mut TenantTx, question: &Question<'_>, reach: Reach) -> Result<Vec<Found>> {
     let mut sql = Sql::new(tx, question);
     sql.terms();
     sql.push(", lexical AS (");
     sql.best_by_words();
     sql.push("), semantic AS (");
-    match by_graph {
-        true => sql.best_by_graph(),
-        false => sql.best_by_distance(),
+    match reach {
+        Reach::Graph => sql.best_by_graph(),
+        Reach::Nearest => sql.best_of_nearest(NEAREST * question.per_arm),
+        Reach::All => sql.best_of_all(),
     }
     sql.push("), found AS (SELECT memory_id, bool_or(is_near) AS is_near FROM (");
-    sql.push("SELECT memory_id, false AS is_near FROM lexical UNION ALL SELECT memory_id, true FROM semantic) u ");
+    sql.push(
+        "SELECT memory_id, false AS is_near FROM lexical UNION ALL SELECT memory_id, true FROM semantic) u ",
+    );
     sql.push("GROUP BY memory_id)");
     sql.scores();
     sql.fetch(tx).await

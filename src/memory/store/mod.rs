@@ -6,6 +6,9 @@ mod sweep;
 mod write;
 
 pub use change::write_changes;
-pub use read::{find_by_identity, find_many, ids_of_scope, list_ids, lock, lock_by_identity, lock_in_order, lock_many, versions};
+pub use read::{
+    find_by_identity, find_many, ids_of_scope, list_ids, lock, lock_by_identity, lock_in_order, lock_many,
+    versions,
+};
 pub use sweep::{add_accesses, due, purge};
 pub use write::{erase, index, insert, remove_terms, unindex, update};

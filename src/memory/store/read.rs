@@ -172,8 +172,7 @@ pub async fn lock_many(tx: &mut TenantTx, ids: &[MemoryId]) -> Result<Vec<Record
 
 /// Locks the active records of these identities and the records of these ids, in the order of their ids.
 pub async fn lock_in_order(tx: &mut TenantTx, identities: &[Identity], ids: &[MemoryId]) -> Result<()> {
-    let identities: Vec<Vec<u8>> =
-        identities.iter().map(|identity| identity.as_bytes().to_vec()).collect();
+    let identities: Vec<Vec<u8>> = identities.iter().map(|identity| identity.as_bytes().to_vec()).collect();
     let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
     sqlx::query!(
         "SELECT memory_id

@@ -31,7 +31,11 @@ pub fn id(record: &Value) -> &str {
 /// One member of each thing in a list.
 #[track_caller]
 pub fn each<'a>(list: &'a Value, member: &str) -> Vec<&'a Value> {
-    list.as_array().unwrap_or_else(|| panic!("{list} is no list")).iter().map(|thing| &thing[member]).collect()
+    list.as_array()
+        .unwrap_or_else(|| panic!("{list} is no list"))
+        .iter()
+        .map(|thing| &thing[member])
+        .collect()
 }
 
 impl Client {

@@ -73,6 +73,11 @@ impl<'a> Sql<'a> {
     /// The postings of the terms, what each term is worth, and the sum for each record.
     pub fn terms(&mut self) {
         let terms = self.question.terms.to_vec();
+        if terms.is_empty() && !self.question.is_narrow && !self.question.space.is_large() {
+            self.push("WITH weight AS (SELECT 0::float8 AS idf), ");
+            self.push("scored AS (SELECT NULL::uuid AS memory_id, 0::float8 AS score WHERE false)");
+            return;
+        }
         self.push("WITH corpus AS (SELECT coalesce(sum(c.records), 0)::float8 AS documents, ");
         self.push("coalesce(sum(c.terms), 0)::float8 AS terms FROM namespace_counts c WHERE ").own("c");
         self.push("), postings AS MATERIALIZED (SELECT p.* FROM unnest(").bind(terms.clone());
@@ -160,34 +165,38 @@ impl<'a> Sql<'a> {
         self.own("v").push(" AND v.model = ").bind(model);
     }
 
-    pub fn best_by_distance(&mut self) {
-        let Some(vector) = self.question.vector.map(halfvec) else {
-            self.push("SELECT NULL::uuid AS memory_id WHERE false");
-            return;
-        };
+    /// The best of the nearest few, whose distance alone is looked at first.
+    pub fn best_of_nearest(&mut self, nearest: i64) {
+        let Some(vector) = self.question.vector.map(halfvec) else { return self.none() };
         let limit = self.question.per_arm;
-        let is_selective = self.question.filter.scopes.is_some() || self.question.filter.categories.is_some();
-        // The zero keeps the HNSW index out of it, which would give too few rows of a small namespace.
-        if is_selective {
-            self.push("SELECT v.memory_id FROM memory_vectors v JOIN memories m ON ").own("m");
-            self.push(" AND m.memory_id = v.memory_id WHERE ");
-            self.vectors();
-            self.push(" AND ");
-            self.passes("m");
-            self.push(" ORDER BY (v.embedding <=> ").bind(vector).push(") + 0 LIMIT ").bind(limit);
-            return;
-        }
         self.push("SELECT s.memory_id FROM (SELECT v.memory_id, (v.embedding <=> ").bind(vector);
         self.push(") + 0 AS distance FROM memory_vectors v WHERE ");
         self.vectors();
-        self.push(" ORDER BY distance) s ");
+        self.push(" ORDER BY distance LIMIT ").bind(nearest).push(") s ");
         self.filtered("s");
         self.push(" ORDER BY s.distance LIMIT ").bind(limit);
     }
 
+    fn none(&mut self) {
+        self.push("SELECT NULL::uuid AS memory_id WHERE false");
+    }
+
+    /// The best of all that pass the filter.
+    pub fn best_of_all(&mut self) {
+        let Some(vector) = self.question.vector.map(halfvec) else { return self.none() };
+        let limit = self.question.per_arm;
+        // The zero keeps the HNSW index out of it, which would give too few rows of a small namespace.
+        self.push("SELECT v.memory_id FROM memory_vectors v JOIN memories m ON ").own("m");
+        self.push(" AND m.memory_id = v.memory_id WHERE ");
+        self.vectors();
+        self.push(" AND ");
+        self.passes("m");
+        self.push(" ORDER BY (v.embedding <=> ").bind(vector).push(") + 0 LIMIT ").bind(limit);
+    }
+
     /// The index is on the expression with its length, for this model's rows of large namespaces.
     pub fn best_by_graph(&mut self) {
-        let Some(embedding) = self.question.vector else { return self.best_by_distance() };
+        let Some(embedding) = self.question.vector else { return self.none() };
         let (vector, limit) = (halfvec(embedding), self.question.per_arm);
         let (dimensions, model) = (embedding.dimensions(), self.question.space.model);
         let distance = format!("(v.embedding::halfvec({dimensions})) <=> ");
@@ -201,29 +210,37 @@ impl<'a> Sql<'a> {
     }
 
     /// Both scores and the rest of what ranking needs, for every record of `found`.
+    ///
+    /// The records are looked up one by one, whatever the planner thinks of their number: before the first ANALYZE it
+    /// takes tables for small, and would read them whole.
     pub fn scores(&mut self) {
         let (vector, short) = (self.question.vector.map(halfvec), self.question.short_bytes);
-        let model = self.question.space.model;
-        // Frequent terms were read in part: what they are worth to these few records is looked up.
-        self.push(", rest AS (SELECT t.memory_id, ").bm25("t");
-        self.push(" AS score FROM found f CROSS JOIN weight w CROSS JOIN corpus c ");
-        self.posting_of("f");
-        self.push(" WHERE w.is_frequent AND NOT EXISTS (SELECT FROM readings p WHERE p.term = w.term AND p.memory_id = f.memory_id) ");
-        self.push("GROUP BY t.memory_id) ");
-        self.push("SELECT m.memory_id, f.is_near, coalesce(s.score, 0) + coalesce(r.score, 0) AS lexical, ");
-        self.push("1 - (v.embedding <=> ").bind(vector).push("::halfvec) AS cosine, ");
-        self.push("coalesce((SELECT sum(idf) FROM weight), 0) AS ideal, m.thread_id, m.speaker, m.key, ");
+        let (model, is_large) = (self.question.space.model, self.question.space.is_large());
+        if is_large {
+            // Frequent terms were read in part: what they are worth to these few records is looked up.
+            self.push(", rest AS (SELECT t.memory_id, ").bm25("t");
+            self.push(" AS score FROM found f CROSS JOIN weight w CROSS JOIN corpus c ");
+            self.posting_of("f");
+            self.push(" WHERE w.is_frequent AND NOT EXISTS (SELECT FROM readings p ");
+            self.push("WHERE p.term = w.term AND p.memory_id = f.memory_id) GROUP BY t.memory_id)");
+        }
+        self.push(" SELECT m.*, f.is_near, v.cosine, coalesce((SELECT sum(idf) FROM weight), 0) AS ideal, ");
+        self.push("coalesce(s.score, 0)").push(if is_large { " + coalesce(r.score, 0)" } else { "" });
+        self.push(" AS lexical FROM found f CROSS JOIN LATERAL (SELECT m.memory_id, m.thread_id, m.speaker, m.key, ");
         self.push("CASE WHEN m.thread_id IS NOT NULL THEN right(m.content, 400) END AS ending, ");
         self.push("CASE WHEN octet_length(m.content) <= ")
             .bind(short)
             .push(" THEN m.content END AS short_content, ");
         self.push("m.category, m.scope_kind, m.scope_key, m.importance, m.confidence, m.updated_at ");
-        self.push("FROM found f JOIN memories m ON ").own("m").push(" AND m.memory_id = f.memory_id ");
-        self.push(
-            "LEFT JOIN scored s ON s.memory_id = f.memory_id LEFT JOIN rest r ON r.memory_id = f.memory_id ",
-        );
-        self.push("LEFT JOIN memory_vectors v ON ").own("v").push(" AND v.model = ").bind(model);
-        self.push(" AND v.memory_id = f.memory_id");
+        self.push("FROM memories m WHERE ").own("m").push(" AND m.memory_id = f.memory_id OFFSET 0) m ");
+        self.push("LEFT JOIN LATERAL (SELECT 1 - (v.embedding <=> ").bind(vector);
+        self.push("::halfvec) AS cosine FROM memory_vectors v WHERE ")
+            .own("v")
+            .push(" AND v.model = ")
+            .bind(model);
+        self.push(" AND v.memory_id = f.memory_id OFFSET 0) v ON true ");
+        self.push("LEFT JOIN scored s ON s.memory_id = f.memory_id");
+        self.push(if is_large { " LEFT JOIN rest r ON r.memory_id = f.memory_id" } else { "" });
     }
 
     pub async fn fetch(&mut self, tx: &mut TenantTx) -> Result<Vec<Found>> {
