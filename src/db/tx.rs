@@ -103,7 +103,7 @@ async fn create_namespace(tx: &mut TenantTx, name: &str) -> Result<i32> {
     if let Some(ns) = find_namespace(tx, name).await? {
         return Ok(ns);
     }
-    sqlx::query_scalar!(
+    let ns = sqlx::query_scalar!(
         "INSERT INTO namespaces (tenant_id, ns, name, created_at)
          SELECT $1, coalesce(max(ns), 0) + 1, $2, now()
          FROM namespaces
@@ -114,7 +114,15 @@ async fn create_namespace(tx: &mut TenantTx, name: &str) -> Result<i32> {
     )
     .fetch_one(&mut **tx)
     .await
-    .on_constraint("namespaces_tenant", || Error::NotFound("tenant"))
+    .on_constraint("namespaces_tenant", || Error::NotFound("tenant"))?;
+    // The key to the tenant is held from here on: it was erased before this, or will not be while this goes on.
+    let exists = sqlx::query_scalar!(
+        "SELECT EXISTS (SELECT FROM tenants WHERE tenant_id = $1 AND status <> 'deleted') AS \"exists!\"",
+        tenant
+    )
+    .fetch_one(&mut **tx)
+    .await?;
+    if exists { Ok(ns) } else { Err(Error::NotFound("tenant")) }
 }
 
 /// Does a transaction's work, and once more when another transaction got in its way.

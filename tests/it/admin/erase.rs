@@ -139,6 +139,8 @@ async fn writers_at_work_leave_nothing_behind_and_are_told_no_fault() {
                     if done.load(Ordering::Relaxed) {
                         break;
                     }
+                    // A refusal waits for nothing, and the others want to go on too.
+                    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
                 }
                 statuses
             })

@@ -84,19 +84,19 @@ async fn a_change_touches_what_it_names_and_is_checked_like_a_new_tenant() {
     let before = create(&operator, "changing").await;
     let path = format!("/v1/admin/tenants/{}", before["id"].as_str().unwrap());
     app.app.clock.shift(chrono::TimeDelta::seconds(5));
-    let patch = async |body: Value| operator.patch(&path, body).await;
-    let renamed = patch(json!({ "name": "New name" })).await.expect(200)["tenant"].clone();
+    let change = async |body: Value| operator.patch(&path, body).await;
+    let renamed = change(json!({ "name": "New name" })).await.expect(200)["tenant"].clone();
     assert_eq!(renamed["name"], "New name");
     assert!(renamed["updated_at"].as_i64() > before["updated_at"].as_i64());
     for what in ["id", "slug", "status", "limits", "settings", "created_at"] {
         assert_eq!(renamed[what], before[what], "{what}");
     }
-    let limited = patch(json!({ "limits": { "burst": 7 }, "settings": { "a": 1 } })).await.expect(200);
+    let limited = change(json!({ "limits": { "burst": 7 }, "settings": { "a": 1 } })).await.expect(200);
     assert_eq!(
         (&limited["tenant"]["limits"]["burst"], &limited["tenant"]["settings"]),
         (&json!(7), &json!({ "a": 1 }))
     );
-    let emptied = patch(json!({ "limits": {}, "settings": {} })).await.expect(200);
+    let emptied = change(json!({ "limits": {}, "settings": {} })).await.expect(200);
     assert_eq!(
         (&emptied["tenant"]["limits"]["burst"], &emptied["tenant"]["settings"]),
         (&Value::Null, &json!({}))
@@ -108,7 +108,7 @@ async fn a_change_touches_what_it_names_and_is_checked_like_a_new_tenant() {
         (json!({ "name": "" }), 400, "invalid_request"),
         (json!({ "settings": { "a": "\u{0}" } }), 400, "invalid_request"),
     ] {
-        patch(body).await.refused(status, code);
+        change(body).await.refused(status, code);
     }
 }
 

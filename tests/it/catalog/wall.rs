@@ -73,7 +73,11 @@ async fn count(connection: &mut PgConnection, table: &str, of: Option<TenantId>)
 }
 
 fn code(error: &sqlx::Error) -> String {
-    error.as_database_error().and_then(|error| error.code()).unwrap_or_else(|| panic!("{error}")).into_owned()
+    error
+        .as_database_error()
+        .and_then(sqlx::error::DatabaseError::code)
+        .unwrap_or_else(|| panic!("{error}"))
+        .into_owned()
 }
 
 #[tokio::test]

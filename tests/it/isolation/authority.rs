@@ -23,6 +23,7 @@ enum Sort {
 }
 
 /// How a route refuses it; none when it may let it in.
+#[expect(clippy::match_same_arms, reason = "each arm is a rule of its own, and their order matters")]
 fn refusal(needs: Needs, sort: Sort) -> Option<(u16, &'static str)> {
     let unauthorized = Some((401, "unauthorized"));
     let forbidden = Some((403, "forbidden"));

@@ -4,24 +4,25 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use super::stage::nothing;
 use super::{Call, Stage, assert_tells_nothing, bytes, send, tenant_routes};
 use crate::support::Client;
 
 /// Sends everything to everything, and compares with what a missing id gets.
 async fn try_all(stage: &Stage, scope: &str, sensitivity: &str, caller: &Client, rows: Rows<'_>) {
     for route in tenant_routes() {
-        let (mut target, nothing) = (stage.plant(scope, sensitivity).await, stage.nothing());
+        let (mut target, missing) = (stage.plant(scope, sensitivity).await, nothing());
         if !matches!(rows, Rows::All) {
             // Its own tenant's id is nothing new to a caller.
-            target.tenant.clone_from(&nothing.tenant);
+            target.tenant.clone_from(&missing.tenant);
         }
         let before = rows.read(stage, &target.memory, &target.forgotten).await;
         let (call, reply) = send(route, &target, caller).await;
         assert_tells_nothing(&reply, &call, &target);
         assert!(reply.status.as_u16() < 500, "{call:?} {}", reply.text);
-        let (missing, answer) = send(route, &nothing, caller).await;
-        if missing != call {
-            assert_eq!(bytes(&reply, &target), bytes(&answer, &nothing), "{call:?}");
+        let (same, answer) = send(route, &missing, caller).await;
+        if same != call {
+            assert_eq!(bytes(&reply, &target), bytes(&answer, &missing), "{call:?}");
         }
         assert_eq!(
             rows.read(stage, &target.memory, &target.forgotten).await,

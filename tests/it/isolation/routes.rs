@@ -90,9 +90,8 @@ impl Call {
             ("POST", "/v1/memory/items/batch") => {
                 (path, Some(json!({ "items": [note("One."), note("Two.")] })))
             }
-            ("GET", "/v1/memory/items/{id}") => (memory(""), None),
+            ("GET" | "DELETE", "/v1/memory/items/{id}") => (memory(""), None),
             ("PATCH", "/v1/memory/items/{id}") => (memory(""), Some(json!({ "content": "Changed." }))),
-            ("DELETE", "/v1/memory/items/{id}") => (memory(""), None),
             ("POST", "/v1/memory/items/{id}/restore") => {
                 (path.replace("{id}", &target.forgotten), Some(json!({})))
             }

@@ -66,20 +66,6 @@ impl Stage {
         made["record"]["id"].as_str().unwrap().to_owned()
     }
 
-    /// The same request's target when there is nothing of the kind.
-    pub fn nothing(&self) -> Target {
-        Target {
-            tenant: TenantId::new().to_string(),
-            slug: "nobody".to_owned(),
-            key: KeyId::new().to_string(),
-            token: KeyId::new().to_string(),
-            capability: CapabilityId::new().to_string(),
-            memory: MemoryId::new().to_string(),
-            forgotten: MemoryId::new().to_string(),
-            words: "lighthouse rock".to_owned(),
-        }
-    }
-
     /// A caller with a capability of this tenant, cut down as asked.
     pub async fn holding(&self, tenant: &Made, request: Value) -> Client {
         self.app.anyone().capability(&self.app.exchange(&tenant.key, request).await)
@@ -108,5 +94,19 @@ impl Stage {
         let rows: Vec<(String, String)> =
             sqlx::query_as(AssertSqlSafe(sql)).fetch_all(&mut superuser).await.unwrap();
         rows.into_iter().collect()
+    }
+}
+
+/// The same request's target when there is nothing of the kind.
+pub fn nothing() -> Target {
+    Target {
+        tenant: TenantId::new().to_string(),
+        slug: "nobody".to_owned(),
+        key: KeyId::new().to_string(),
+        token: KeyId::new().to_string(),
+        capability: CapabilityId::new().to_string(),
+        memory: MemoryId::new().to_string(),
+        forgotten: MemoryId::new().to_string(),
+        words: "lighthouse rock".to_owned(),
     }
 }
