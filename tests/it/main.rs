@@ -19,6 +19,7 @@ mod layering;
 mod list;
 mod memory;
 mod patch;
+mod process;
 mod reach;
 mod remember;
 mod search;

@@ -9,9 +9,14 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection};
 use tokio::sync::OnceCell;
 
 /// A variable that `make test` sets.
-#[expect(clippy::disallowed_methods, reason = "tests are told where the services are by their environment")]
 pub fn env(name: &str) -> String {
-    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run the tests with `make test`"))
+    find_env(name).unwrap_or_else(|| panic!("{name} is not set: run the tests with `make test`"))
+}
+
+/// A variable that `make test` sets on some stacks.
+#[expect(clippy::disallowed_methods, reason = "tests are told where the services are by their environment")]
+pub fn find_env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 /// A database of a test's own. It goes when it is dropped.
@@ -38,12 +43,17 @@ impl TestDb {
 
     /// Makes an empty database, and sets it up like an operator does.
     pub async fn set_up() -> Self {
+        let db = Self::empty().await;
+        db::migrate(&db.config()).await.unwrap();
+        db
+    }
+
+    /// Makes an empty database.
+    pub async fn empty() -> Self {
         let name = new_name();
         let sql = format!("CREATE DATABASE \"{name}\"");
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connect("postgres").await).await.unwrap();
-        let db = Self { name };
-        db::migrate(&db.config()).await.unwrap();
-        db
+        Self { name }
     }
 
     /// How the service reaches it, as the same ordinary role as in production.

@@ -5,9 +5,15 @@ mod authority;
 mod client;
 mod db;
 mod memory;
+mod postgres;
+pub mod process;
+mod proxy;
 pub mod stub;
+pub mod wire;
 
 pub use app::{Made, TestApp};
 pub use client::{Client, Reply};
-pub use db::TestDb;
+pub use db::{TestDb, env};
 pub use memory::{each, fact, id, placed, with};
+pub use postgres::TestPostgres;
+pub use proxy::Proxy;

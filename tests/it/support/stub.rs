@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -25,15 +26,16 @@ pub enum Reply {
     Body(String),
 }
 
-/// An embedding provider of two-dimensional vectors, on a port of its own until it is dropped.
+/// An embedding provider of short vectors, on a port of its own until it is dropped.
 pub struct EmbeddingStub {
     pub base_url: String,
     seen: Arc<Seen>,
     server: JoinHandle<()>,
 }
 
-#[derive(Default)]
 struct Seen {
+    dimensions: usize,
+    delay: Duration,
     replies: Mutex<VecDeque<Reply>>,
     requests: Mutex<Vec<Request>>,
 }
@@ -47,9 +49,19 @@ pub struct Request {
 }
 
 impl EmbeddingStub {
-    /// A provider that gives these replies first and good ones from then on.
+    /// A provider of two-dimensional vectors that gives these replies first and good ones from then on.
     pub async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
-        let seen = Arc::new(Seen { replies: Mutex::new(replies.into_iter().collect()), ..Seen::default() });
+        Self::serve(2, Duration::ZERO, replies.into_iter().collect()).await
+    }
+
+    /// A provider of vectors of this length, at least two, that takes its time.
+    pub async fn slow(dimensions: usize, delay: Duration) -> Self {
+        Self::serve(dimensions, delay, VecDeque::new()).await
+    }
+
+    async fn serve(dimensions: usize, delay: Duration, replies: VecDeque<Reply>) -> Self {
+        let (replies, requests) = (Mutex::new(replies), Mutex::default());
+        let seen = Arc::new(Seen { dimensions, delay, replies, requests });
         let router = Router::new().route("/v1/embeddings", post(answer)).with_state(Arc::clone(&seen));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base_url = format!("http://{}", listener.local_addr().unwrap());
@@ -69,18 +81,21 @@ impl Drop for EmbeddingStub {
     }
 }
 
-/// The vector of a text: `[1, length]`.
-pub fn vector(text: &str) -> Value {
-    json!([1, text.len()])
+/// The vector of a text: `[1, length, 0…]`.
+fn vector(text: &str, dimensions: usize) -> Vec<usize> {
+    let mut vector = vec![1, text.len()];
+    vector.resize(dimensions, 0);
+    vector
 }
 
-/// The body of a good answer.
+/// The body of a good answer, in two dimensions.
 pub fn vectors(texts: &[String]) -> Value {
-    let data: Vec<Value> = texts
-        .iter()
-        .enumerate()
-        .map(|(index, text)| json!({"object": "embedding", "index": index, "embedding": vector(text)}))
-        .collect();
+    long_vectors(texts, 2)
+}
+
+fn long_vectors(texts: &[String], dimensions: usize) -> Value {
+    let item = |(index, text): (usize, &String)| json!({"object": "embedding", "index": index, "embedding": vector(text, dimensions)});
+    let data: Vec<Value> = texts.iter().enumerate().map(item).collect();
     json!({"object": "list", "data": data, "model": "stub", "usage": {"prompt_tokens": 1, "total_tokens": 1}})
 }
 
@@ -91,8 +106,9 @@ async fn answer(State(seen): State<Arc<Seen>>, headers: HeaderMap, body: String)
         model: body["model"].as_str().unwrap().to_owned(),
         texts: serde_json::from_value(body["input"].clone()).unwrap(),
     };
-    let good = vectors(&request.texts).to_string();
+    let good = long_vectors(&request.texts, seen.dimensions).to_string();
     seen.requests.lock().unwrap().push(request);
+    tokio::time::sleep(seen.delay).await;
     let reply = seen.replies.lock().unwrap().pop_front();
     match reply {
         None => good.into_response(),
