@@ -32,7 +32,7 @@ pub(super) fn is_passing(error: &sqlx::Error) -> bool {
 
 /// A deadlock, or a serialization failure: this transaction had to make room for another one.
 fn is_collision(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|error| error.code());
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     matches!(code.as_deref(), Some("40P01" | "40001"))
 }
 

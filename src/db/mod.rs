@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::id::TenantId;
 
 /// How long a request waits for a connection before it is answered 503.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_millis(1_000);
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How many (tenant, namespace) pairs keep their short form in memory. About 150 bytes each.
 const NAMESPACES_CACHED: u64 = 100_000;

@@ -60,7 +60,7 @@ impl Db {
                 Ok(tx) => return Ok(tx),
                 // Nothing was done yet, so that trying again is safe. A pool that is busy is not tried twice.
                 Err(error) if attempt < BEGIN_ATTEMPTS && is_passing(&error) && !is_busy(&error) => {
-                    attempt += 1
+                    attempt += 1;
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -20,21 +20,27 @@ use axum::Router;
 pub use error::{ErrorBody, ErrorReply, IDEMPOTENT_REPLAYED, REQUEST_ID, RequestId, status};
 pub use extract::MAX_BODY_BYTES;
 
+use self::route::Route;
 use crate::app::App;
+
+/// Every route there is. The router, the OpenAPI document and the isolation test are built from this one table, so that
+/// a route that is not in it does not exist.
+pub fn routes() -> impl Iterator<Item = &'static Route> {
+    [health::ROUTES, auth::ROUTES, memory::ROUTES, admin::ROUTES, admin_key::ROUTES].into_iter().flatten()
+}
 
 /// The whole API. Metrics are not in it when they have an address of their own.
 pub fn router(app: &App) -> Router {
     let has_metrics = app.config.http.metrics_address.is_none();
-    let routes = route::all()
-        .filter(|route| has_metrics || route.path != health::METRICS)
-        .fold(Router::new(), |router, route| router.route(route.path, (route.handler)()));
-    layers::wrap(routes.merge(openapi::page()).with_state(app.clone()), app)
+    let served = mount(routes().filter(|route| has_metrics || route.path != health::METRICS));
+    layers::wrap(served.merge(openapi::page(routes())).with_state(app.clone()), app)
 }
 
 /// The metrics alone, for an address of their own.
 pub fn metrics_router(app: &App) -> Router {
-    let metrics = route::all().filter(|route| route.path == health::METRICS);
-    metrics
-        .fold(Router::new(), |router, route| router.route(route.path, (route.handler)()))
-        .with_state(app.clone())
+    mount(routes().filter(|route| route.path == health::METRICS)).with_state(app.clone())
+}
+
+fn mount(routes: impl Iterator<Item = &'static Route>) -> Router<App> {
+    routes.fold(Router::new(), |router, route| router.route(route.path, (route.handler)()))
 }

@@ -11,7 +11,6 @@ use serde::de::DeserializeOwned;
 use super::error::IDEMPOTENT_REPLAYED;
 use super::extract::{Json, header_once, json_body};
 use super::json;
-use super::route;
 use crate::error::Error;
 use crate::idempotency::{Answer, Key};
 
@@ -57,10 +56,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Once<T> {
 
 /// The path belongs to what the key stands for: it may name the record that is acted on.
 fn make_key(key: &str, pattern: &str, uri: &str, body: &[u8]) -> Result<Key, Error> {
-    let route = route::all().find(|route| route.path == pattern);
-    let route = route.ok_or_else(|| Error::internal("a request without a route"))?.path;
     let body: serde_json::Value = json::decode(body)?;
-    Key::new(key, route, &serde_json::json!([uri, body]))
+    Key::new(key, pattern, &serde_json::json!([uri, body]))
 }
 
 /// The answer with its status, and whether it was given before.

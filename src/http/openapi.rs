@@ -10,24 +10,24 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::error::ErrorReply;
 use super::extract::Json;
-use super::route::{self, MakeSchema, Needs, Route};
+use super::route::{MakeSchema, Needs, Route};
 use crate::app::App;
 
 /// The page at `/docs` and the document at `/openapi.json`, both served from the program.
-pub fn page() -> Router<App> {
-    let document = document();
+pub fn page(routes: impl Iterator<Item = &'static Route>) -> Router<App> {
+    let document = document(routes);
     let page: Router<App> = SwaggerUi::new("/docs").config(Config::from("/openapi.json")).into();
     page.route("/openapi.json", get(move || async move { Json(document) }))
 }
 
 /// The document: OpenAPI 3.1, whose schemas are those of JSON Schema 2020-12.
-pub fn document() -> Value {
+fn document(routes: impl Iterator<Item = &'static Route>) -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();
     let mut generator = settings.into_generator();
     let failure = reference(&mut generator, make::<ErrorReply>);
     let mut paths: Map<String, Value> = Map::new();
-    for route in route::all() {
+    for route in routes {
         let operation = operation(&mut generator, route, &failure);
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method.as_str().to_ascii_lowercase()] = operation;

@@ -1,5 +1,4 @@
-//! The one table of routes. The router, the OpenAPI document and the isolation test are built from it, so that a
-//! route that is not in it does not exist.
+//! What a route is. Each file of this folder lists its own; [`super::routes`] is the one table of all.
 
 use axum::http::Method;
 use axum::routing::MethodRouter;
@@ -116,17 +115,4 @@ impl Route {
 
 fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
-}
-
-/// Every route there is.
-pub fn all() -> impl Iterator<Item = &'static Route> {
-    [
-        super::health::ROUTES,
-        super::auth::ROUTES,
-        super::memory::ROUTES,
-        super::admin::ROUTES,
-        super::admin_key::ROUTES,
-    ]
-    .into_iter()
-    .flatten()
 }

@@ -30,14 +30,14 @@ pub const MAX_KEY_BYTES: usize = 255;
 /// The key of a request, with what it was used for.
 #[derive(Debug, Clone)]
 pub struct Key {
-    key: String,
-    route: &'static str,
+    name: String,
+    route: String,
     body_hash: [u8; 32],
 }
 
 impl Key {
     /// The key of a request to a route (for JSON-RPC, a method) with this body, members in any order.
-    pub fn new(key: &str, route: &'static str, body: &serde_json::Value) -> Result<Self> {
+    pub fn new(key: &str, route: &str, body: &serde_json::Value) -> Result<Self> {
         if key.len() > MAX_KEY_BYTES {
             let rule = format!("is longer than {MAX_KEY_BYTES} bytes");
             return Err(Error::over_limit("idempotency_key", rule, MAX_KEY_BYTES as u64, key.len() as u64));
@@ -47,7 +47,7 @@ impl Key {
         }
         // serde_json keeps the members of an object sorted, which makes this the canonical form.
         let body = serde_json::to_vec(body).map_err(Error::internal)?;
-        Ok(Self { key: key.to_owned(), route, body_hash: Sha256::digest(&body).into() })
+        Ok(Self { name: key.to_owned(), route: route.to_owned(), body_hash: Sha256::digest(&body).into() })
     }
 
     /// The same key for a token that reaches this far. An answer may show what another token of the same principal

@@ -40,7 +40,7 @@ pub async fn claim(
         permit.namespace().as_str(),
         permit.key().to_string(),
         key.route,
-        key.key,
+        key.name,
         key.body_hash.as_slice(),
         claim,
         now,
@@ -62,7 +62,7 @@ pub async fn find(tx: &mut TenantTx, permit: &Permit, key: &Key) -> Result<Optio
         permit.namespace().as_str(),
         permit.key().to_string(),
         key.route,
-        key.key,
+        key.name,
     )
     .fetch_optional(&mut **tx)
     .await?;
@@ -91,7 +91,7 @@ pub async fn settle(
         permit.namespace().as_str(),
         permit.key().to_string(),
         key.route,
-        key.key,
+        key.name,
         claim,
         i16::try_from(status).unwrap_or(i16::MAX),
         body,
@@ -111,7 +111,7 @@ pub async fn release(tx: &mut TenantTx, permit: &Permit, key: &Key, claim: Uuid)
         permit.namespace().as_str(),
         permit.key().to_string(),
         key.route,
-        key.key,
+        key.name,
         claim,
     )
     .execute(&mut **tx)

@@ -169,13 +169,11 @@ pub fn check_metadata(metadata: Option<&Map<String, Value>>) -> Result<()> {
 pub fn check_context(context: Option<&mut Context>) -> Result<()> {
     let Some(context) = context else { return Ok(()) };
     check_name("thread_id", context.thread_id.as_deref()).map_err(|error| error.inside("context"))?;
-    if let Some(speaker) = &mut context.speaker {
-        *speaker = speaker.replace('\0', "").trim().to_owned();
-        if speaker.len() > MAX_NAME_BYTES {
-            let rule = format!("is longer than {MAX_NAME_BYTES} bytes");
-            let actual = speaker.len() as u64;
-            return Err(Error::over_limit("context.speaker", rule, MAX_NAME_BYTES as u64, actual));
-        }
+    context.speaker = context.speaker.take().map(|speaker| speaker.replace('\0', "").trim().to_owned());
+    let length = context.speaker.as_ref().map_or(0, String::len);
+    if length > MAX_NAME_BYTES {
+        let rule = format!("is longer than {MAX_NAME_BYTES} bytes");
+        return Err(Error::over_limit("context.speaker", rule, MAX_NAME_BYTES as u64, length as u64));
     }
     context.speaker.take_if(|speaker| is_blank(speaker));
     Ok(())

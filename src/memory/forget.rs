@@ -210,12 +210,11 @@ async fn targets(tx: &mut TenantTx, app: &App, permit: &Permit, forget: &Forget)
             scope.check("target.scope")?;
             check_key(Some(key)).map_err(|error| error.inside("target"))?;
             let identity = Identity::of_key(scope, key);
-            match forget.erase {
-                true => {
-                    let ids = store::ids_of_scope(tx, scope, Some(identity), MAX_FORGET + 1).await?;
-                    lock_all(tx, ids).await?
-                }
-                false => store::lock_by_identity(tx, identity).await?.into_iter().collect(),
+            if forget.erase {
+                let ids = store::ids_of_scope(tx, scope, Some(identity), MAX_FORGET + 1).await?;
+                lock_all(tx, ids).await?
+            } else {
+                store::lock_by_identity(tx, identity).await?.into_iter().collect()
             }
         }
         ForgetTarget::Scope { scope } => {

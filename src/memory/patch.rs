@@ -75,9 +75,10 @@ pub async fn patch(
     let mut known = read::find_seen(app, permit, id).await?;
     for _ in 0..ATTEMPTS {
         let wanted = apply(&known, &patch);
-        let embedding = match write::needs_vector(&known, &wanted) {
-            true => write::embed_record(app, permit, &wanted).await?.embedding,
-            false => None,
+        let embedding = if write::needs_vector(&known, &wanted) {
+            write::embed_record(app, permit, &wanted).await?.embedding
+        } else {
+            None
         };
         let tried = with_retry(|| async {
             let mut tx = app.db.begin(permit).await?;

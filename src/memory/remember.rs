@@ -212,7 +212,7 @@ async fn remember_item(app: &App, caller: &Caller, mut new: Remember) -> Result<
 }
 
 /// Takes the `idempotency_key` out of a request: it is not part of what the key stands for.
-pub fn take_key(new: &mut Remember, route: &'static str) -> Result<Option<Key>> {
+pub fn take_key(new: &mut Remember, route: &str) -> Result<Option<Key>> {
     let Some(key) = new.idempotency_key.take() else { return Ok(None) };
     let body = serde_json::to_value(&*new).map_err(Error::internal)?;
     Key::new(&key, route, &body).map(Some)

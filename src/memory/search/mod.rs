@@ -83,16 +83,16 @@ pub async fn search(app: &App, caller: &Caller, search: &Search) -> Result<Searc
         None => (order(&mut tx, &question, search, &query, &boosts).await?, degraded),
     };
     let rest = ranked.split_off(limit.min(ranked.len()));
-    let next_cursor = match rest.is_empty() {
-        true => None,
-        false => Some(cursors.cursor(&app.seal, now, &(rest, &degraded))?),
-    };
+    let next_cursor =
+        if rest.is_empty() { None } else { Some(cursors.cursor(&app.seal, now, &(rest, &degraded))?) };
     let records = visible(&mut tx, &permit, &filter, &ranked, now).await?;
     let similar = similar(&mut tx, search, space, &ranked).await?;
     app.accesses.found(&permit, records.keys().copied(), now);
     let page = Page { search, query: &query, terms: &terms };
-    let hits =
-        ranked.iter().filter_map(|place| page.hit(place, records.get(&place.0)?, similar.as_ref())).collect();
+    let hits = ranked
+        .iter()
+        .filter_map(|place| Some(page.hit(place, records.get(&place.0)?, similar.as_ref())))
+        .collect();
     Ok(SearchReply { hits, next_cursor, degraded })
 }
 
@@ -312,7 +312,7 @@ impl Page<'_> {
         place: &Ranked,
         record: &Record,
         similar: Option<&HashMap<MemoryId, Vec<MemoryId>>>,
-    ) -> Option<Hit> {
+    ) -> Hit {
         let Ranked(id, score, score_components, lexical_rank, semantic_rank) = place.clone();
         let held = super::draft::search_terms(record).counts;
         let matched_terms = self.terms.iter().filter(|term| held.contains_key(*term)).cloned().collect();
@@ -321,7 +321,7 @@ impl Page<'_> {
         let explain = self.search.explain.then(|| explain(lexical_rank, semantic_rank));
         let similar = similar.map(|similar| similar.get(&id).cloned().unwrap_or_default());
         let snippet = snippet::snippet(&record.content, self.query);
-        Some(Hit { record, score, score_components, snippet, matched_terms, explain, similar })
+        Hit { record, score, score_components, snippet, matched_terms, explain, similar }
     }
 }
 

@@ -179,7 +179,10 @@ pub async fn candidates(tx: &mut TenantTx, question: &Question<'_>) -> Result<Ve
     }
     let found = ask(tx, question, reach).await?;
     let near = found.iter().filter(|found| found.is_near).count();
-    if reach == Reach::All || question.vector.is_none() || near as i64 >= question.per_arm {
+    if reach == Reach::All
+        || question.vector.is_none()
+        || i64::try_from(near).unwrap_or(i64::MAX) >= question.per_arm
+    {
         return Ok(found);
     }
     // Too many of those that were met did not pass the filter: look at all that do.

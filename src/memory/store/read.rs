@@ -259,7 +259,7 @@ pub async fn ids_of_scope(
         tx.ns(),
         scope.kind as ScopeKind,
         scope.key,
-        identity.as_ref().map(|identity| identity.as_bytes()),
+        identity.as_ref().map(super::super::key::Identity::as_bytes),
         i64::try_from(limit).unwrap_or(i64::MAX),
     )
     .fetch_all(&mut **tx)

@@ -2,7 +2,8 @@
 
 use chrono::TimeDelta;
 use memtide::auth::Rights;
-use memtide::http::route::{self, Needs};
+use memtide::http;
+use memtide::http::route::Needs;
 use serde_json::json;
 
 use super::{Stage, assert_tells_nothing, send};
@@ -82,7 +83,7 @@ async fn every_wrong_authority_is_refused_and_changes_nothing() {
     let holders = holders(&stage).await;
     let target = stage.plant("alice", "normal").await;
     let before = stage.rows().await;
-    for route in route::all() {
+    for route in http::routes() {
         for (sort, caller) in &holders {
             let Some((status, code)) = refusal(route.needs, *sort) else { continue };
             let (call, reply) = send(route, &target, caller).await;
@@ -100,7 +101,7 @@ async fn open_routes_answer_everybody_and_tell_nothing_of_a_tenant() {
     let stage = Stage::set().await;
     let holders = holders(&stage).await;
     let target = stage.plant("alice", "normal").await;
-    for route in route::all().filter(|route| route.needs == Needs::Nothing) {
+    for route in http::routes().filter(|route| route.needs == Needs::Nothing) {
         for (sort, caller) in &holders {
             let (call, reply) = send(route, &target, caller).await;
             assert_eq!(reply.status.as_u16(), 200, "{sort:?} {call:?} {}", reply.text);

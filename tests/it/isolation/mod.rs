@@ -6,7 +6,8 @@ mod right;
 mod routes;
 mod stage;
 
-use memtide::http::route::{self, Route};
+use memtide::http;
+use memtide::http::route::Route;
 
 use crate::support::{Client, Reply};
 use routes::{Call, ROUTES, Target};
@@ -15,7 +16,7 @@ use stage::{MARKER, Stage};
 #[test]
 fn the_table_of_routes_is_the_one_that_was_looked_at() {
     let routes: Vec<String> =
-        route::all().map(|route| format!("{} {} {:?}", route.method, route.path, route.needs)).collect();
+        http::routes().map(|route| format!("{} {} {:?}", route.method, route.path, route.needs)).collect();
     assert_eq!(routes, ROUTES, "look at the new or changed route, say how it is called, and update the list");
 }
 
@@ -37,7 +38,7 @@ fn bytes(reply: &Reply, target: &Target) -> String {
 /// The routes that a tenant's token is for.
 fn tenant_routes() -> impl Iterator<Item = &'static Route> {
     use memtide::http::route::Needs;
-    route::all().filter(|route| !matches!(route.needs, Needs::Nothing | Needs::ApiKey | Needs::Operator))
+    http::routes().filter(|route| !matches!(route.needs, Needs::Nothing | Needs::ApiKey | Needs::Operator))
 }
 
 async fn send(route: &Route, target: &Target, caller: &Client) -> (Call, Reply) {

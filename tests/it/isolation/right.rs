@@ -1,7 +1,8 @@
 //! What the table says a route needs, it needs, and nothing more (R-14, R-30, C090).
 
 use memtide::auth::{Action, Area, Rights};
-use memtide::http::route::{self, Needs};
+use memtide::http;
+use memtide::http::route::Needs;
 use serde_json::{Value, json};
 
 use super::{Stage, assert_tells_nothing, send, tenant_routes};
@@ -75,7 +76,7 @@ async fn own_capability(caller: &Client) -> String {
 async fn every_request_of_the_matrix_is_in_order() {
     let stage = Stage::set().await;
     let operator = stage.app.operator().await;
-    for route in route::all() {
+    for route in http::routes() {
         let mut target = stage.plant("alice", "normal").await;
         if route.needs == Needs::Operator {
             let slug = format!("scratch-{}", &target.memory[20..]);
