@@ -106,7 +106,7 @@ impl<'a> Sql<'a> {
     }
 
     /// The postings that are summed up. Of a frequent term not all were read, and those of a narrow filter may be among
-    /// the others: they are looked up one by one.
+    /// the others: these are looked up one by one.
     fn readings(&mut self) {
         if !self.question.is_narrow {
             self.push("readings AS (SELECT * FROM postings), ");
@@ -114,8 +114,9 @@ impl<'a> Sql<'a> {
         }
         self.push("narrow AS MATERIALIZED (SELECT m.memory_id FROM memories m WHERE ").own("m").push(" AND ");
         self.passes("m");
-        self.push("), readings AS MATERIALIZED (SELECT * FROM postings UNION SELECT t.* FROM weight w ");
-        self.push("CROSS JOIN narrow n ");
+        self.push("), readings AS MATERIALIZED (SELECT p.* FROM postings p JOIN narrow n ON n.memory_id = p.memory_id ");
+        self.push("JOIN weight w ON w.term = p.term WHERE NOT w.is_frequent ");
+        self.push("UNION ALL SELECT t.* FROM weight w CROSS JOIN narrow n ");
         self.posting_of("n");
         self.push(" WHERE w.is_frequent), ");
     }
@@ -142,8 +143,8 @@ impl<'a> Sql<'a> {
     pub fn best_by_words(&mut self) {
         let limit = self.question.per_arm;
         if self.question.is_narrow {
-            self.push("SELECT s.memory_id FROM scored s JOIN narrow n ON n.memory_id = s.memory_id");
-            self.push(" ORDER BY s.score DESC, s.memory_id DESC LIMIT ").bind(limit);
+            self.push("SELECT s.memory_id FROM scored s ORDER BY s.score DESC, s.memory_id DESC LIMIT ")
+                .bind(limit);
             return;
         }
         self.push("SELECT s.memory_id FROM (SELECT * FROM scored ORDER BY score DESC, memory_id DESC) s ");
