@@ -147,6 +147,5 @@ fn config(db: &TestDb) -> Config {
         telemetry: Telemetry { filter: "warn".to_owned(), json: false, otlp_endpoint: None },
         dev_dir: std::env::temp_dir(),
         local: false,
-        dev_dir: std::env::temp_dir(),
     }
 }
