@@ -1,6 +1,7 @@
 //! Making and checking the database: roles, extension, migrations. Works as a superuser, never as the service.
 
 use std::str::FromStr;
+use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
@@ -48,7 +49,10 @@ fn migrate_error(error: sqlx::migrate::MigrateError) -> Error {
     }
 }
 
-/// Roles are shared by all databases of a server, so that two set-ups at once must take turns.
+/// How often roles are set up again when the set-up of another database got in the way.
+const ROLE_ATTEMPTS: u32 = 20;
+
+/// Two set-ups of one database take turns.
 const ROLES: &str = "
 SET LOCAL client_min_messages = warning;
 DO $$
@@ -86,8 +90,27 @@ async fn create_roles(connection: &mut PgConnection, app: &PgConnectOptions, app
         REVOKE TEMPORARY ON DATABASE {database} FROM PUBLIC;
         ALTER ROLE memtide_app LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE PASSWORD {password};"
     );
-    sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await?;
-    Ok(())
+    let mut attempt = 1;
+    loop {
+        match sqlx::raw_sql(AssertSqlSafe(sql.clone())).execute(&mut *connection).await {
+            Ok(_) => return Ok(()),
+            Err(error) if attempt < ROLE_ATTEMPTS && is_collision(&error) => {
+                tokio::time::sleep(Duration::from_millis(50 * u64::from(attempt))).await;
+                attempt += 1;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Whether two transactions changed the same role. Roles are shared by all databases of a server, locks are not: one
+/// of the two fails, on the row itself or on its name.
+fn is_collision(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| match error.code().as_deref() {
+        Some("23505" | "42710") => true,
+        Some("XX000") => error.message().contains("concurrently"),
+        _ => false,
+    })
 }
 
 fn quote_identifier(name: &str) -> String {

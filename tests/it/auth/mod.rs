@@ -4,6 +4,7 @@ mod attenuate;
 mod ending;
 mod exchange;
 mod headers;
+mod log;
 mod signing;
 mod words;
 
