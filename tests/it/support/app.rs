@@ -146,5 +146,6 @@ fn config(db: &TestDb) -> Config {
         embedding: EmbedConfig::Off,
         telemetry: Telemetry { filter: "warn".to_owned(), json: false, otlp_endpoint: None },
         local: false,
+        dev_dir: std::env::temp_dir(),
     }
 }
