@@ -28,7 +28,7 @@ pub fn router(app: &App) -> Router {
     let routes = route::all()
         .filter(|route| has_metrics || route.path != health::METRICS)
         .fold(Router::new(), |router, route| router.route(route.path, (route.handler)()));
-    layers::wrap(routes.merge(openapi::page()).with_state(app.clone()), app)
+    layers::wrap(routes.merge(openapi::page()).with_state(app.clone()))
 }
 
 /// The metrics alone, for an address of their own.

@@ -145,7 +145,6 @@ fn config(db: &TestDb) -> Config {
         secret: Secret::new("a secret for tests, of 32 bytes or more"),
         embedding: EmbedConfig::Off,
         telemetry: Telemetry { filter: "warn".to_owned(), json: false, otlp_endpoint: None },
-        dev_dir: std::env::temp_dir(),
         local: false,
         dev_dir: std::env::temp_dir(),
     }
