@@ -112,5 +112,7 @@ MEMTIDE_PORT=${MEMTIDE_PORT:-$(remembered port echo 8080)} # run.sh remembers an
 MEMTIDE_LOCAL=1
 write_env "$dev/stack.env" DATABASE_URL DATABASE_ADMIN_URL REDIS_URL MEMTIDE_SECRET MEMTIDE_MODEL_DIR MEMTIDE_PORT MEMTIDE_LOCAL
 REDIS_URL=$test_redis
-write_env "$dev/test.env" DATABASE_URL DATABASE_ADMIN_URL REDIS_URL MEMTIDE_MODEL_DIR
+# shellcheck disable=SC2034 # used by name; some tests kill a Postgres of their own, which takes its programs
+[ "$stack" != local ] || MEMTIDE_TEST_PG_BIN=$pg_bin
+write_env "$dev/test.env" DATABASE_URL DATABASE_ADMIN_URL REDIS_URL MEMTIDE_MODEL_DIR MEMTIDE_TEST_PG_BIN
 say "services are ready"

@@ -8,6 +8,10 @@ use std::time::Duration;
 
 use crate::embed::{EmbedConfig, HttpConfig, LocalConfig};
 
+/// How the URLs of each sort begin.
+const POSTGRES: &[&str] = &["postgres", "postgresql"];
+const HTTP: &[&str] = &["http", "https"];
+
 /// Everything the environment decides.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -113,17 +117,17 @@ impl Config {
                 access_token: env.optional("MEMTIDE_ACCESS_TOKEN"),
             },
             database: Database {
-                url: env.url("DATABASE_URL", &["postgres", "postgresql"]),
-                admin_url: env.optional("DATABASE_ADMIN_URL"),
+                url: env.url("DATABASE_URL", POSTGRES),
+                admin_url: env.optional_url("DATABASE_ADMIN_URL", POSTGRES).map(Secret),
                 pool: env.within("MEMTIDE_DB_POOL", (2 * cores).max(8), 1, 1_000),
             },
             redis_url: env.url("REDIS_URL", &["redis", "rediss"]),
             secret: env.secret("MEMTIDE_SECRET", 32),
             embedding: env.embedding(cores),
             telemetry: Telemetry {
-                filter: env.or("MEMTIDE_LOG", "info".to_owned()),
+                filter: env.filter("MEMTIDE_LOG"),
                 json: env.one_of("MEMTIDE_LOG_FORMAT", &["json", "text"]) == "json",
-                otlp_endpoint: env.optional("OTEL_EXPORTER_OTLP_ENDPOINT"),
+                otlp_endpoint: env.optional_url("OTEL_EXPORTER_OTLP_ENDPOINT", HTTP),
             },
             dev_dir: env.or("MEMTIDE_DEV_DIR", PathBuf::from(".dev")),
             local: env.one_of("MEMTIDE_LOCAL", &["0", "1"]) == "1",
@@ -180,23 +184,40 @@ impl Reader<'_> {
         })
     }
 
-    /// The fault does not repeat the value: it holds a password.
     fn url(&mut self, name: &str, schemes: &[&str]) -> Secret {
-        let text = self.text(name).unwrap_or_default();
-        let scheme = text.split_once("://").map(|(scheme, _)| scheme);
-        if text.is_empty() {
+        if self.text(name).is_none() {
             self.faults.push(format!("{name}: is not set"));
-        } else if !scheme.is_some_and(|scheme| schemes.contains(&scheme)) {
-            self.faults.push(format!("{name}: does not start with {}://", schemes.join(":// or ")));
         }
-        Secret(text)
+        Secret(self.optional_url(name, schemes).unwrap_or_default())
+    }
+
+    /// The fault does not repeat the value: it may hold a password.
+    fn optional_url(&mut self, name: &str, schemes: &[&str]) -> Option<String> {
+        let text = self.text(name)?;
+        let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+        if !scheme.is_some_and(|scheme| schemes.contains(&scheme)) {
+            self.faults.push(format!("{name}: does not start with {}://", schemes.join(":// or ")));
+        } else if let Err(error) = reqwest::Url::parse(&text) {
+            self.faults.push(format!("{name}: {error}"));
+        }
+        Some(text)
+    }
+
+    fn filter(&mut self, name: &str) -> String {
+        let filter = self.or(name, "info".to_owned());
+        if let Err(error) = tracing_subscriber::EnvFilter::try_new(&filter) {
+            self.faults.push(format!("{name}: {error}"));
+        }
+        filter
     }
 
     fn embedding(&mut self, cores: u32) -> EmbedConfig {
         match self.one_of("MEMTIDE_EMBEDDER", &["local", "http", "off"]) {
             "off" => EmbedConfig::Off,
             "http" => EmbedConfig::Http(HttpConfig {
-                base_url: self.or("MEMTIDE_EMBED_URL", "https://api.openai.com".to_owned()),
+                base_url: self
+                    .optional_url("MEMTIDE_EMBED_URL", HTTP)
+                    .unwrap_or_else(|| "https://api.openai.com".to_owned()),
                 key: self.optional("MEMTIDE_EMBED_KEY"),
                 model: self.or("MEMTIDE_EMBED_MODEL", "text-embedding-3-small".to_owned()),
                 dimensions: self.within("MEMTIDE_EMBED_DIMENSIONS", 1_536, 1, 4_000),

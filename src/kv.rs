@@ -1,9 +1,9 @@
 //! Redis, which holds the working memory.
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use std::time::Duration;
-use tokio::sync::OnceCell;
 
 use crate::config::Secret;
 use crate::error::{Error, Result};
@@ -13,45 +13,36 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// The connection to Redis, made when it is first needed and made again when it breaks.
 #[derive(Clone)]
-pub struct Kv {
-    client: redis::Client,
-    connection: std::sync::Arc<OnceCell<ConnectionManager>>,
-}
+pub struct Kv(ConnectionManager);
 
 impl Kv {
-    /// Prepares the client; nothing is sent yet.
+    /// Prepares the connection; nothing is sent yet.
     pub fn new(url: &Secret) -> Result<Self> {
-        let client = redis::Client::open(url.expose())
-            .map_err(|error| Error::invalid("REDIS_URL", error.to_string()))?;
-        Ok(Self { client, connection: std::sync::Arc::default() })
-    }
-
-    /// Whether Redis answers.
-    pub async fn ping(&self) -> Result<()> {
-        let mut connection = self.connection().await?;
-        Ok(redis::cmd("PING").exec_async(&mut connection).await?)
-    }
-
-    /// What the server says of its persistence and memory policy, for `memtide doctor`.
-    pub async fn info(&self, section: &str) -> Result<String> {
-        let mut connection = self.connection().await?;
-        Ok(redis::cmd("INFO").arg(section).query_async(&mut connection).await?)
-    }
-
-    /// The server's time.
-    pub async fn time(&self) -> Result<DateTime<Utc>> {
-        let mut connection = self.connection().await?;
-        let (seconds, micros): (i64, u32) = redis::cmd("TIME").query_async(&mut connection).await?;
-        DateTime::from_timestamp(seconds, micros * 1_000).ok_or_else(|| Error::internal("redis has no time"))
-    }
-
-    async fn connection(&self) -> Result<ConnectionManager> {
         let config = ConnectionManagerConfig::new()
             .set_connection_timeout(Some(RESPONSE_TIMEOUT))
             .set_response_timeout(Some(RESPONSE_TIMEOUT))
             .set_number_of_retries(1);
-        let make = || self.client.get_connection_manager_with_config(config);
-        Ok(self.connection.get_or_try_init(make).await?.clone())
+        let prepare = |client| ConnectionManager::new_lazy_with_config(client, config);
+        redis::Client::open(url.expose())
+            .and_then(prepare)
+            .map(Self)
+            .map_err(|error| Error::invalid("REDIS_URL", error.to_string()))
+    }
+
+    /// Whether Redis answers.
+    pub async fn ping(&self) -> Result<()> {
+        Ok(redis::cmd("PING").exec_async(&mut self.0.clone()).await?)
+    }
+
+    /// What the server says of its persistence and memory policy, for `memtide doctor`.
+    pub async fn info(&self, section: &str) -> Result<String> {
+        Ok(redis::cmd("INFO").arg(section).query_async(&mut self.0.clone()).await?)
+    }
+
+    /// The server's time.
+    pub async fn time(&self) -> Result<DateTime<Utc>> {
+        let (seconds, micros): (i64, u32) = redis::cmd("TIME").query_async(&mut self.0.clone()).await?;
+        DateTime::from_timestamp(seconds, micros * 1_000).ok_or_else(|| Error::internal("redis has no time"))
     }
 }
 

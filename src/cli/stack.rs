@@ -129,7 +129,14 @@ fn works<T>(result: Result<T>) -> Result<Option<T>> {
 
 async fn create_tenant(app: &App, permit: &OperatorPermit) -> Result<TenantId> {
     let new = NewTenant { slug: SLUG.to_owned(), name: "Demo".to_owned(), ..NewTenant::default() };
-    Ok(tenant::create(app, permit, new).await?.id)
+    match tenant::create(app, permit, new).await {
+        // Another process was faster.
+        Err(Error::Conflict(_)) => {
+            let there = tenant::find_by_slug(app, permit, SLUG).await?;
+            Ok(there.ok_or(Error::NotFound("tenant"))?.id)
+        }
+        created => Ok(created?.id),
+    }
 }
 
 fn demo_key() -> NewKey {

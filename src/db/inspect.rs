@@ -89,6 +89,7 @@ pub async fn check_schema(db: &Db) -> Result<()> {
 
 /// Looks at the database.
 pub async fn inspect(db: &Db) -> Result<Inspection> {
+    let mut session = db.look().await?;
     let seen = sqlx::query!(
         r#"SELECT current_setting('server_version') AS "server_version!",
              (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector_version,
@@ -96,7 +97,7 @@ pub async fn inspect(db: &Db) -> Result<Inspection> {
                WHERE rolname = 'memtide_operator'), false) AS "may_operate!",
              clock_timestamp() AS "now!""#
     )
-    .fetch_one(&db.pool)
+    .fetch_one(&mut *session)
     .await?;
     let unprotected = sqlx::query_scalar!(
         r#"SELECT c.relname::text AS "name!"
@@ -108,7 +109,7 @@ pub async fn inspect(db: &Db) -> Result<Inspection> {
                AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
            ORDER BY c.relname"#
     )
-    .fetch_all(&db.pool)
+    .fetch_all(&mut *session)
     .await?;
     Ok(Inspection {
         server_version: seen.server_version,

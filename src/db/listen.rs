@@ -2,7 +2,7 @@
 
 use sqlx::postgres::{PgListener, PgPoolOptions};
 
-use super::Db;
+use super::{ACQUIRE_TIMEOUT, Db};
 use crate::error::Result;
 
 /// Hears what is sent on one channel.
@@ -13,6 +13,7 @@ impl Db {
     /// Listens on a channel, on a connection beside the pool's: it is never given back.
     pub async fn listen(&self, channel: &str) -> Result<Listener> {
         let options = PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
+        let options = options.acquire_timeout(ACQUIRE_TIMEOUT);
         let own = options.connect_lazy_with((*self.pool.connect_options()).clone());
         let mut listener = PgListener::connect_with(&own).await?;
         listener.listen(channel).await?;

@@ -4,6 +4,7 @@ mod audit;
 mod error;
 mod inspect;
 mod listen;
+mod session;
 mod setup;
 mod tx;
 
@@ -18,9 +19,10 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 pub use error::OnConstraint;
 pub use inspect::{Inspection, check_schema, inspect, reach};
 pub use listen::Listener;
-pub use setup::{SCHEMA_VERSION, check_role, migrate, schema_version};
+pub use setup::{SCHEMA_VERSION, check_role, create_vector_index, migrate, schema_version};
 pub use tx::{OperatorTx, TenantTx, with_retry};
 
+use self::session::Session;
 use crate::auth::OperatorPermit;
 use crate::config;
 use crate::error::{Error, Result};
@@ -102,15 +104,9 @@ impl Db {
         self.model.load(Ordering::Relaxed)
     }
 
-    /// How many connections this process may hold.
-    pub fn pool_size(&self) -> u32 {
-        self.pool.options().get_max_connections()
-    }
-
-    /// Whether Postgres answers.
-    pub async fn ping(&self) -> Result<()> {
-        sqlx::query_scalar!("SELECT 1 AS \"one!\"").fetch_one(&self.pool).await?;
-        Ok(())
+    /// A transaction that sees no tenant's rows, for looking at the database itself.
+    async fn look(&self) -> Result<Session> {
+        Session::begin(&self.pool, "BEGIN READ ONLY".to_owned()).await
     }
 
     /// Forgets the namespaces of a tenant that was erased.

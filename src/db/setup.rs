@@ -28,6 +28,7 @@ pub async fn migrate(config: &config::Database) -> Result<()> {
     let app = PgConnectOptions::from_str(config.url.expose())
         .map_err(|error| Error::invalid("DATABASE_URL", error.to_string()))?;
     let mut connection = super::inspect::open("DATABASE_ADMIN_URL", admin_url, "memtide migrate").await?;
+    take_turn(&mut connection).await?;
     create_roles(&mut connection, &app, config.url.expose()).await?;
     sqlx::raw_sql("SET ROLE memtide_owner").execute(&mut connection).await?;
     MIGRATOR.run_direct(None, &mut connection, false).await.map_err(migrate_error)?;
@@ -35,6 +36,52 @@ pub async fn migrate(config: &config::Database) -> Result<()> {
     sqlx::raw_sql("GRANT SELECT ON _sqlx_migrations TO memtide_app").execute(&mut connection).await?;
     connection.close().await?;
     Ok(())
+}
+
+/// Makes the HNSW index of an embedding model, while the table is being used. Says whether it could: it takes a
+/// superuser.
+///
+/// Safe to run again after it was interrupted.
+pub async fn create_vector_index(config: &config::Database, model: i16, dimensions: usize) -> Result<bool> {
+    let Some(admin_url) = &config.admin_url else { return Ok(false) };
+    let mut connection = super::inspect::open("DATABASE_ADMIN_URL", admin_url, "memtide reembed").await?;
+    take_turn(&mut connection).await?;
+    let index = format!("memory_vectors_hnsw_{model}");
+    for sql in [
+        "SET ROLE memtide_owner".to_owned(),
+        // What an interrupted run left is there, is written to, and is never searched.
+        format!(
+            "DO $$ BEGIN
+               IF EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass('{index}') AND NOT indisvalid) THEN
+                 DROP INDEX {index};
+               END IF;
+             END $$"
+        ),
+        format!(
+            "CREATE INDEX CONCURRENTLY IF NOT EXISTS {index} ON memory_vectors
+             USING hnsw ((embedding::halfvec({dimensions})) halfvec_cosine_ops) WITH (m = 16, ef_construction = 64)
+             WHERE model = {model} AND indexed"
+        ),
+    ] {
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await?;
+    }
+    connection.close().await?;
+    Ok(true)
+}
+
+/// Waits until nobody else changes the schema of this database, and keeps others out until the connection is closed.
+///
+/// Asks again and again: whoever waits inside a statement is waited for by `CREATE INDEX CONCURRENTLY`.
+async fn take_turn(connection: &mut PgConnection) -> Result<()> {
+    loop {
+        let is_ours = sqlx::query_scalar!("SELECT pg_try_advisory_lock(7236821) AS \"is_ours!\"")
+            .fetch_one(&mut *connection)
+            .await?;
+        if is_ours {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 fn migrate_error(error: sqlx::migrate::MigrateError) -> Error {
@@ -49,17 +96,15 @@ fn migrate_error(error: sqlx::migrate::MigrateError) -> Error {
     }
 }
 
-/// How often roles are set up again when the set-up of another database got in the way.
-const ROLE_ATTEMPTS: u32 = 20;
-
-/// Two set-ups of one database take turns.
+/// Roles are shared by all databases of a server. An advisory lock is not: those who set up another database are kept
+/// waiting by a lock on the table of roles itself.
 const ROLES: &str = "
 SET LOCAL client_min_messages = warning;
+LOCK TABLE pg_authid IN SHARE ROW EXCLUSIVE MODE;
 DO $$
 DECLARE
   role text;
 BEGIN
-  PERFORM pg_advisory_xact_lock(7236821);
   FOREACH role IN ARRAY ARRAY['memtide_owner', 'memtide_operator', 'memtide_backup', 'memtide_app'] LOOP
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
       EXECUTE format('CREATE ROLE %I NOLOGIN', role);
@@ -90,27 +135,8 @@ async fn create_roles(connection: &mut PgConnection, app: &PgConnectOptions, app
         REVOKE TEMPORARY ON DATABASE {database} FROM PUBLIC;
         ALTER ROLE memtide_app LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE PASSWORD {password};"
     );
-    let mut attempt = 1;
-    loop {
-        match sqlx::raw_sql(AssertSqlSafe(sql.clone())).execute(&mut *connection).await {
-            Ok(_) => return Ok(()),
-            Err(error) if attempt < ROLE_ATTEMPTS && is_collision(&error) => {
-                tokio::time::sleep(Duration::from_millis(50 * u64::from(attempt))).await;
-                attempt += 1;
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// Whether two transactions changed the same role. Roles are shared by all databases of a server, locks are not: one
-/// of the two fails, on the row itself or on its name.
-fn is_collision(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|error| match error.code().as_deref() {
-        Some("23505" | "42710") => true,
-        Some("XX000") => error.message().contains("concurrently"),
-        _ => false,
-    })
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await?;
+    Ok(())
 }
 
 fn quote_identifier(name: &str) -> String {
@@ -132,8 +158,9 @@ fn password_of(url: &str) -> Option<String> {
 
 /// The newest migration the database has had; 0 when it has had none.
 pub async fn schema_version(db: &Db) -> Result<i64> {
+    let mut session = db.look().await?;
     let version = sqlx::query_scalar!("SELECT max(version) FROM _sqlx_migrations WHERE success")
-        .fetch_one(&db.pool)
+        .fetch_one(&mut *session)
         .await;
     match version {
         Ok(version) => Ok(version.unwrap_or(0)),
@@ -145,12 +172,13 @@ pub async fn schema_version(db: &Db) -> Result<i64> {
 
 /// Refuses a role for which row level security would not hold.
 pub async fn check_role(db: &Db) -> Result<()> {
+    let mut session = db.look().await?;
     let role = sqlx::query!(
         "SELECT current_user::text AS \"name!\", rolsuper AS \"superuser!\", rolbypassrls AS \"bypass!\"
          FROM pg_roles
          WHERE rolname = current_user"
     )
-    .fetch_one(&db.pool)
+    .fetch_one(&mut *session)
     .await?;
     if role.superuser || role.bypass {
         let rule = format!("must not name {}: a superuser skips row level security", role.name);

@@ -2,16 +2,13 @@
 
 use std::ops::{Deref, DerefMut};
 
-use sqlx::{AssertSqlSafe, PgConnection, Postgres, Transaction};
+use sqlx::PgConnection;
 
-use super::error::is_passing;
+use super::session::Session;
 use super::{Db, OnConstraint};
 use crate::auth::{Action, Namespace, OperatorPermit, Permit};
 use crate::error::{Error, Result};
 use crate::id::TenantId;
-
-/// How often BEGIN is tried on another connection when the one at hand turns out to be broken.
-const BEGIN_ATTEMPTS: usize = 3;
 
 /// The number of a namespace that does not exist: it matches no row.
 const NO_NAMESPACE: i32 = 0;
@@ -19,7 +16,7 @@ const NO_NAMESPACE: i32 = 0;
 /// A transaction that sees the rows of one tenant, and in which one namespace is meant.
 #[derive(Debug)]
 pub struct TenantTx {
-    tx: Transaction<'static, Postgres>,
+    session: Session,
     tenant: TenantId,
     namespace: Namespace,
     ns: i32,
@@ -29,7 +26,7 @@ pub struct TenantTx {
 /// A transaction that sees the rows of all tenants.
 #[derive(Debug)]
 pub struct OperatorTx {
-    tx: Transaction<'static, Postgres>,
+    session: Session,
 }
 
 impl Db {
@@ -41,8 +38,8 @@ impl Db {
         // The id is a UUID of ours, so that nothing of the caller's stands in this text. One round trip does both.
         let sql = format!("BEGIN; SELECT set_config('memtide.tenant', '{}', true)", tenant.uuid());
         let namespace = permit.namespace().clone();
-        let tx = self.begin_with(sql).await?;
-        let mut tx = TenantTx { tx, tenant, namespace, ns: NO_NAMESPACE, model: self.model() };
+        let session = Session::begin(&self.pool, sql).await?;
+        let mut tx = TenantTx { session, tenant, namespace, ns: NO_NAMESPACE, model: self.model() };
         tx.ns = self.resolve_namespace(&mut tx, permit).await?;
         Ok(tx)
     }
@@ -50,21 +47,7 @@ impl Db {
     /// Begins a transaction across tenants, for an operator or for the service's own housekeeping.
     pub async fn begin_operator(&self, _: &OperatorPermit) -> Result<OperatorTx> {
         let sql = "BEGIN; SELECT set_config('role', 'memtide_operator', true)".to_owned();
-        Ok(OperatorTx { tx: self.begin_with(sql).await? })
-    }
-
-    async fn begin_with(&self, sql: String) -> Result<Transaction<'static, Postgres>> {
-        let mut attempt = 1;
-        loop {
-            match self.pool.begin_with(AssertSqlSafe(sql.clone())).await {
-                Ok(tx) => return Ok(tx),
-                // Nothing was done yet, so that trying again is safe. A pool that is busy is not tried twice.
-                Err(error) if attempt < BEGIN_ATTEMPTS && is_passing(&error) && !is_busy(&error) => {
-                    attempt += 1;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
+        Ok(OperatorTx { session: Session::begin(&self.pool, sql).await? })
     }
 
     async fn resolve_namespace(&self, tx: &mut TenantTx, permit: &Permit) -> Result<i32> {
@@ -78,10 +61,6 @@ impl Db {
         }
         if permit.action() == Action::Write { create_namespace(tx, &key.1).await } else { Ok(NO_NAMESPACE) }
     }
-}
-
-fn is_busy(error: &sqlx::Error) -> bool {
-    matches!(error, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed)
 }
 
 async fn find_namespace(tx: &mut TenantTx, name: &str) -> Result<Option<i32>> {
@@ -172,14 +151,14 @@ impl TenantTx {
 
     /// Makes everything done here last.
     pub async fn commit(self) -> Result<()> {
-        Ok(self.tx.commit().await?)
+        self.session.commit().await
     }
 }
 
 impl OperatorTx {
     /// Makes everything done here last.
     pub async fn commit(self) -> Result<()> {
-        Ok(self.tx.commit().await?)
+        self.session.commit().await
     }
 }
 
@@ -187,13 +166,13 @@ impl Deref for TenantTx {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
-        &self.tx
+        &self.session
     }
 }
 
 impl DerefMut for TenantTx {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        &mut self.tx
+        &mut self.session
     }
 }
 
@@ -201,12 +180,12 @@ impl Deref for OperatorTx {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
-        &self.tx
+        &self.session
     }
 }
 
 impl DerefMut for OperatorTx {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        &mut self.tx
+        &mut self.session
     }
 }

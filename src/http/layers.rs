@@ -16,21 +16,22 @@ use tracing::Instrument;
 
 use super::error::{RequestId, finish};
 use super::extract::MAX_BODY_BYTES;
-use crate::app::App;
+use super::health;
 use crate::error::Error;
 
 /// How long a request may take.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long a request waits for its turn before it is answered 503: as long as for a connection to the database.
-const TURN_TIMEOUT: Duration = Duration::from_secs(1);
+/// Requests at once, so that their bodies fit into memory. Postgres and the embedder have queues of their own, which
+/// are shorter: who waits for the one is not in the way of who needs the other.
+const REQUESTS_AT_ONCE: usize = 256;
 
-/// Requests at once, for each connection to the database.
-const REQUESTS_PER_CONNECTION: u32 = 4;
+/// How long a request waits for its turn before it is answered 503.
+const TURN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Puts the layers around the routes.
-pub fn wrap(routes: Router, app: &App) -> Router {
-    let turns = Arc::new(Semaphore::new((REQUESTS_PER_CONNECTION * app.db.pool_size()) as usize));
+pub fn wrap(routes: Router) -> Router {
+    let turns = Arc::new(Semaphore::new(REQUESTS_AT_ONCE));
     routes
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(CatchPanicLayer::custom(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response()))
@@ -48,7 +49,11 @@ pub fn wrap(routes: Router, app: &App) -> Router {
         .layer(from_fn(finish))
 }
 
+/// Whoever asks how the process is does not have to wait until it is better.
 async fn take_turn(State(turns): State<Arc<Semaphore>>, request: Request, next: Next) -> Response {
+    if health::ROUTES.iter().any(|route| route.path == request.uri().path()) {
+        return next.run(request).await;
+    }
     match tokio::time::timeout(TURN_TIMEOUT, turns.acquire_owned()).await {
         Ok(Ok(turn)) => {
             let response = next.run(request).await;

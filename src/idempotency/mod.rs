@@ -21,8 +21,8 @@ use crate::id::{EventId, MemoryId};
 /// How long an answer is kept.
 pub const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
 
-/// How long a request may be under way before its claim can be taken over; six times the deadline of a request.
-const LEASE: TimeDelta = TimeDelta::seconds(60);
+/// How long a claim is respected: no request lasts longer than ten seconds, and clocks may differ by five.
+const LEASE: TimeDelta = TimeDelta::seconds(15);
 
 /// The longest key, in bytes.
 pub const MAX_KEY_BYTES: usize = 255;
@@ -132,11 +132,32 @@ where
         return replay(earlier, &key);
     }
     tx.commit().await?;
+    let mut unfinished = Unfinished { app, permit, held: Some(Held { key: key.clone(), claim }) };
     let result = operation(Claim(Some(Held { key: key.clone(), claim }))).await;
+    unfinished.held = None;
     if let Err(error) = &result {
         give_back(app, permit, &key, claim, error).await?;
     }
     result
+}
+
+/// A request under way. Its key is free again when it is given up: its client hung up, or its time was over.
+struct Unfinished<'a> {
+    app: &'a App,
+    permit: &'a Permit,
+    held: Option<Held>,
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        let Some(Held { key, claim }) = self.held.take() else { return };
+        let (app, permit) = (self.app.clone(), self.permit.clone());
+        tokio::spawn(async move {
+            if let Err(error) = give_back(&app, &permit, &key, claim, &Error::StillRunning).await {
+                tracing::warn!(%error, "an idempotency key stays taken for a while");
+            }
+        });
+    }
 }
 
 fn replay<T: DeserializeOwned>(earlier: Option<store::Kept>, key: &Key) -> Result<Answer<T>> {

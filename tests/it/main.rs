@@ -25,4 +25,5 @@ mod remember;
 mod search;
 mod sizes;
 mod support;
+mod transaction;
 mod transport;

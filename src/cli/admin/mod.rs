@@ -3,6 +3,7 @@
 
 mod key;
 mod operator;
+mod reembed;
 mod tenant;
 mod token;
 
@@ -38,6 +39,11 @@ pub enum Admin {
     /// Keys that sign capabilities
     #[command(subcommand)]
     SigningKey(SigningKey),
+    /// Give a tenant's memory vectors of the model that is configured here, and search it with them from then on
+    Reembed {
+        /// Id or short name of the tenant
+        tenant: String,
+    },
 }
 
 /// What is to be done with the keys that sign capabilities.
@@ -50,7 +56,8 @@ pub enum SigningKey {
 impl Admin {
     /// Does it.
     pub async fn run(self, config: Config) -> anyhow::Result<()> {
-        let app = connect(config, matches!(self, Self::Tenant(tenant::Command::Create { .. }))).await?;
+        let needs_model = matches!(self, Self::Tenant(tenant::Command::Create { .. }) | Self::Reembed { .. });
+        let app = connect(config, needs_model).await?;
         let permit = OperatorPermit::command_line();
         match self {
             Self::Tenant(command) => command.run(&app, &permit).await,
@@ -58,6 +65,7 @@ impl Admin {
             Self::Token(command) => command.run(&app, &permit).await,
             Self::OperatorKey(command) => command.run(&app, &permit).await,
             Self::SigningKey(SigningKey::Rotate) => print(&auth::rotate(&app, &permit).await?),
+            Self::Reembed { tenant } => reembed::run(&app, &permit, &tenant).await,
         }
     }
 }

@@ -158,6 +158,9 @@ impl Drop for Server {
         // It may have ended already, and then there is nothing to do.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("{}", self.log());
+        }
         let _ = fs::remove_file(&self.log);
     }
 }
