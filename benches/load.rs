@@ -12,6 +12,10 @@ mod cpu;
 mod embedder;
 #[path = "load/floor.rs"]
 mod floor;
+#[path = "load/log.rs"]
+mod log;
+#[path = "load/pgbench.rs"]
+mod pgbench;
 #[path = "load/phase.rs"]
 mod phase;
 #[path = "load/postgres.rs"]
@@ -22,8 +26,6 @@ mod product;
 mod report;
 #[path = "load/server.rs"]
 mod server;
-#[path = "load/sql.rs"]
-mod sql;
 #[path = "load/text.rs"]
 mod text;
 
@@ -38,12 +40,11 @@ use serde_json::json;
 
 use cpu::Watched;
 use embedder::Alone;
+use log::Log;
 use phase::{Figures, Phase};
 use postgres::Postgres;
 use product::Product;
-use report::{Line, line};
 use server::Server;
-use sql::Log;
 use text::{Counts, Fresh, Texts};
 
 /// The server uses it too, and the embedder is much slower without.
@@ -94,37 +95,6 @@ struct Args {
     bench: bool,
 }
 
-const BESIDE_FLOOR: [Line; 8] = [
-    line("adds, 1 client", "add_c1", "add_c1"),
-    line("adds, 8 clients", "add_c8", "add_c8"),
-    line("hybrid searches, 1 client", "hybrid_c1", "search_c1"),
-    line("hybrid searches, 8 clients", "hybrid_c8", "search_c8"),
-    line("semantic searches, 1 client", "semantic_c1", "search_c1"),
-    line("semantic searches, 8 clients", "semantic_c8", "search_c8"),
-    line("lexical searches, 1 client", "lexical_c1", "search_c1"),
-    line("lexical searches, 8 clients", "lexical_c8", "search_c8"),
-];
-
-const BESIDE_EMBEDDER: [Line; 8] = [
-    line("adds, 1 client", "add_c1", "add_c1"),
-    line("adds, 8 clients", "add_c8", "add_c8"),
-    line("batches of 64, 2 clients", "batch_64", "batch_64"),
-    line("batches of 256, 2 clients", "batch_256", "batch_256"),
-    line("hybrid searches, 1 client", "hybrid_c1", "search_c1"),
-    line("hybrid searches, 8 clients", "hybrid_c8", "search_c8"),
-    line("semantic searches, 1 client", "semantic_c1", "search_c1"),
-    line("semantic searches, 8 clients", "semantic_c8", "search_c8"),
-];
-
-const BESIDE_SQL: [Line; 4] = [
-    line("hybrid searches, 8 clients", "hybrid", "hybrid"),
-    line("semantic searches, 8 clients", "semantic", "semantic"),
-    line("lexical searches, 8 clients", "lexical", "lexical"),
-    line("a list of one, 1 client", "list", "list"),
-];
-
-const OVERHEAD: [Line; 2] = [line("GET /livez", "livez", "list"), line("GET a list of one", "list", "list")];
-
 /// What a run works with.
 struct Bench {
     args: Args,
@@ -147,7 +117,7 @@ async fn main() -> Result<()> {
 }
 
 async fn run(args: Args) -> Result<()> {
-    sql::check(&args.pgbench)?;
+    pgbench::check(&args.pgbench)?;
     let config = Config::from_env()?;
     let EmbedConfig::Local(local) = &config.embedding else {
         bail!("the bench needs MEMTIDE_EMBEDDER=local")
@@ -197,9 +167,9 @@ impl Bench {
         let raw = json!({ "floor": floor, "embedder": alone, "server": ours });
         fs::write(self.args.folder.join("load.json"), serde_json::to_vec_pretty(&raw)?)?;
         if !floor.is_empty() {
-            report::print_rounds("beside the floor", &BESIDE_FLOOR, &ours, &floor);
+            report::print_rounds("beside the floor", &report::BESIDE_FLOOR, &ours, &floor);
         }
-        report::print_rounds("beside the embedder alone", &BESIDE_EMBEDDER, &ours, &alone);
+        report::print_rounds("beside the embedder alone", &report::BESIDE_EMBEDDER, &ours, &alone);
         Ok(())
     }
 
@@ -230,10 +200,10 @@ impl Bench {
             sql.push(sql_figures);
             ours.push(our_figures);
         }
-        report::print_rounds("beside pgbench with the same statements", &BESIDE_SQL, &ours, &sql);
+        report::print_rounds("beside pgbench with the same statements", &report::BESIDE_SQL, &ours, &sql);
         report::print_times(
             "time of a request over that of a list's statements, 1 client",
-            &OVERHEAD,
+            &report::OVERHEAD,
             &ours,
             &sql,
         );
@@ -263,7 +233,7 @@ impl Bench {
     }
 
     fn replay(&self, scripts: &[PathBuf], clients: usize) -> Result<Phase> {
-        sql::replay(&self.args.pgbench, &self.postgres.app_url(postgres::PRODUCT), scripts, clients)
+        pgbench::replay(&self.args.pgbench, &self.postgres.app_url(postgres::PRODUCT), scripts, clients)
     }
 
     async fn start_server(&self) -> Result<Server> {

@@ -9,10 +9,45 @@ pub struct Line {
     pub theirs: &'static str,
 }
 
-/// A line, in the order of its fields.
-pub const fn line(label: &'static str, ours: &'static str, theirs: &'static str) -> Line {
+const fn line(label: &'static str, ours: &'static str, theirs: &'static str) -> Line {
     Line { label, ours, theirs }
 }
+
+/// Work as the floor does it.
+pub const BESIDE_FLOOR: [Line; 8] = [
+    line("adds, 1 client", "add_c1", "add_c1"),
+    line("adds, 8 clients", "add_c8", "add_c8"),
+    line("hybrid searches, 1 client", "hybrid_c1", "search_c1"),
+    line("hybrid searches, 8 clients", "hybrid_c8", "search_c8"),
+    line("semantic searches, 1 client", "semantic_c1", "search_c1"),
+    line("semantic searches, 8 clients", "semantic_c8", "search_c8"),
+    line("lexical searches, 1 client", "lexical_c1", "search_c1"),
+    line("lexical searches, 8 clients", "lexical_c8", "search_c8"),
+];
+
+/// Work that is mostly the embedder's.
+pub const BESIDE_EMBEDDER: [Line; 8] = [
+    line("adds, 1 client", "add_c1", "add_c1"),
+    line("adds, 8 clients", "add_c8", "add_c8"),
+    line("batches of 64, 2 clients", "batch_64", "batch_64"),
+    line("batches of 256, 2 clients", "batch_256", "batch_256"),
+    line("hybrid searches, 1 client", "hybrid_c1", "search_c1"),
+    line("hybrid searches, 8 clients", "hybrid_c8", "search_c8"),
+    line("semantic searches, 1 client", "semantic_c1", "search_c1"),
+    line("semantic searches, 8 clients", "semantic_c8", "search_c8"),
+];
+
+/// Work that is mostly Postgres'.
+pub const BESIDE_SQL: [Line; 4] = [
+    line("hybrid searches, 8 clients", "hybrid", "hybrid"),
+    line("semantic searches, 8 clients", "semantic", "semantic"),
+    line("lexical searches, 8 clients", "lexical", "lexical"),
+    line("a list of one, 1 client", "list", "list"),
+];
+
+/// What a request costs before it reaches Postgres, and with it.
+pub const OVERHEAD: [Line; 2] =
+    [line("GET /livez", "livez", "list"), line("GET a list of one", "list", "list")];
 
 /// Prints how many times as many operations a second we do: by the medians, and in each round to show the spread.
 ///
