@@ -31,6 +31,7 @@ mod text;
 
 use std::fs;
 use std::path::PathBuf;
+use std::slice;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
@@ -139,12 +140,12 @@ async fn run(args: Args) -> Result<()> {
 impl Bench {
     async fn run(&mut self) -> Result<()> {
         self.beside_floor_and_embedder().await?;
-        match self.postgres.log.clone() {
-            Some(log) => self.beside_sql(&Log(log)).await,
-            None => {
-                eprintln!("Postgres logs to no file of this machine: its statements cannot be replayed");
-                Ok(())
-            }
+        if let Some(log) = self.postgres.log.clone() {
+            let database = self.postgres.admin_url(postgres::PRODUCT);
+            self.beside_sql(&mut Log::open(log, &database).await?).await
+        } else {
+            eprintln!("Postgres logs to no file of this machine: its statements cannot be replayed");
+            Ok(())
         }
     }
 
@@ -173,7 +174,7 @@ impl Bench {
         Ok(())
     }
 
-    async fn beside_sql(&mut self, log: &Log) -> Result<()> {
+    async fn beside_sql(&mut self, log: &mut Log) -> Result<()> {
         eprintln!("recording statements");
         self.postgres.log_statements("all").await?;
         let scripts = self.record(log).await;
@@ -194,7 +195,7 @@ impl Bench {
                 our_figures
                     .insert((*mode).to_owned(), product.search_again(MANY, mode, &self.texts.queries).await?);
             }
-            sql_figures.insert("list".to_owned(), self.replay(&[scripts.list.clone()], 1)?);
+            sql_figures.insert("list".to_owned(), self.replay(slice::from_ref(&scripts.list), 1)?);
             our_figures.insert("list".to_owned(), product.get(LIST, REQUESTS).await?);
             our_figures.insert("livez".to_owned(), product.get(LIVEZ, REQUESTS).await?);
             sql.push(sql_figures);
@@ -211,7 +212,7 @@ impl Bench {
     }
 
     /// Makes each request once on a server whose statements are logged.
-    async fn record(&self, log: &Log) -> Result<Scripts> {
+    async fn record(&self, log: &mut Log) -> Result<Scripts> {
         let server = self.start_server().await?;
         let namespace = server.stack.enter(&namespace(1)).await?;
         let folder = self.args.folder.join("sql");

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// A batch of long texts on a slow machine takes several seconds.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A running server and the key that opens its namespaces.
 pub struct Stack {
@@ -88,7 +88,7 @@ async fn answer<T: DeserializeOwned>(request: reqwest::RequestBuilder) -> Result
 /// The value of a variable in a file that shells can source.
 fn variable(text: &str, name: &str) -> Result<String> {
     let value = text.lines().find_map(|line| {
-        line.trim_start_matches("export ").strip_prefix(name)?.strip_prefix('=').map(|value| value.trim())
+        line.trim_start_matches("export ").strip_prefix(name)?.strip_prefix('=').map(str::trim)
     });
     let value = value.with_context(|| format!("{name} is not set"))?;
     Ok(value.trim_matches(['"', '\'']).to_owned())

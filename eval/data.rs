@@ -26,7 +26,8 @@ pub struct Memory {
 #[derive(Deserialize)]
 pub struct Query {
     pub namespace: String,
-    pub query: String,
+    #[serde(rename = "query")]
+    pub text: String,
     pub relevant: Vec<String>,
     pub category: String,
 }

@@ -27,7 +27,7 @@ struct Args {
     /// How to search.
     #[arg(long, value_enum, default_value_t = Mode::Hybrid)]
     mode: Mode,
-    /// What a thread is: one session of a conversation, or all of it.
+    /// What a thread is: all of a conversation, or one session of it. Each has namespaces of its own.
     #[arg(long, value_enum, default_value_t = Thread::Conversation)]
     thread: Thread,
     /// The file that says where the server is, and the key to it.
@@ -51,6 +51,7 @@ enum Thread {
 /// A namespace that holds its conversation.
 struct Filled {
     namespace: Namespace,
+    name: String,
     /// The record of each turn. Turns that say the same share one.
     records: HashMap<String, String>,
 }
@@ -105,10 +106,14 @@ async fn main() -> Result<()> {
         conversations.entry(&memory.namespace).or_default().push(memory);
     }
     let mut filled = BTreeMap::new();
-    for (&name, turns) in &conversations {
-        let namespace = stack.enter(name).await?;
-        let records = remember(&namespace, name, turns, args.thread).await?;
-        filled.insert(name, Filled { namespace, records });
+    for (&conversation, turns) in &conversations {
+        let name = match args.thread {
+            Thread::Conversation => conversation.to_owned(),
+            Thread::Session => format!("{conversation}-by-session"),
+        };
+        let namespace = stack.enter(&name).await?;
+        let records = remember(&namespace, &name, turns, args.thread).await?;
+        filled.insert(conversation, Filled { namespace, name, records });
     }
     let outcome = ask(&filled, &queries, args.mode).await?;
     print(&outcome, args.mode, memories.len());
@@ -163,12 +168,12 @@ async fn ask(filled: &BTreeMap<&str, Filled>, queries: &[Query], mode: Mode) -> 
         let home = filled
             .get(query.namespace.as_str())
             .with_context(|| format!("{} has queries but no memories", query.namespace))?;
-        let body = json!({ "query": query.query, "limit": LIMIT, "mode": mode.name() });
+        let body = json!({ "query": query.text, "limit": LIMIT, "mode": mode.name() });
         let Found { hits, degraded } = home.namespace.post("/v1/memory/search", &body).await?;
 
         let known: HashSet<&str> = home.records.values().map(String::as_str).collect();
         for Hit { record } in &hits {
-            let is_foreign = record.namespace != query.namespace;
+            let is_foreign = record.namespace != home.name;
             outcome.foreign_hits += usize::from(is_foreign);
             outcome.other_hits += usize::from(!is_foreign && !known.contains(record.id.as_str()));
         }
@@ -176,7 +181,7 @@ async fn ask(filled: &BTreeMap<&str, Filled>, queries: &[Query], mode: Mode) -> 
 
         let relevant: HashSet<&str> =
             query.relevant.iter().filter_map(|id| home.records.get(id)).map(String::as_str).collect();
-        ensure!(!relevant.is_empty(), "{:?} is answered by no memory", query.query);
+        ensure!(!relevant.is_empty(), "{:?} is answered by no memory", query.text);
         let returned: Vec<&str> = hits.iter().map(|hit| hit.record.id.as_str()).collect();
         let scores = outcome.by_category.entry(query.category.clone()).or_default();
         scores.push(Score::of(&returned, &relevant));

@@ -129,12 +129,11 @@ fn print(hit: &Hit) -> Result<()> {
     let Record { content, context } = &hit.record;
     let said = DateTime::from_timestamp(context.observed_at, 0).context("the date is out of range")?;
     let answer = format!("{}, {}: {content}", context.speaker, said.format("%-d %B"));
-    let mut why = format!(
-        "Why: {}; alike in words {:.2}, in meaning {:.2}",
-        hit.explain.reason, hit.score_components.lexical, hit.score_components.semantic
-    );
+    let Components { lexical, semantic } = hit.score_components;
+    let reason = &hit.explain.reason;
+    let mut why = format!("Why: {reason}; alike in words {lexical:.2}, in meaning {semantic:.2}");
     if !hit.matched_terms.is_empty() {
-        why += &format!("; words in common: {}", hit.matched_terms.join(", "));
+        why = format!("{why}; words in common: {}", hit.matched_terms.join(", "));
     }
     print_wrapped(&format!("   {:.2}  ", hit.score), &answer);
     print_wrapped("         ", &why);

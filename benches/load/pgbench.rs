@@ -28,7 +28,7 @@ pub fn replay(pgbench: &Path, database: &Url, scripts: &[PathBuf], clients: usiz
     fs::create_dir(&times)?;
     let output = Command::new(pgbench)
         .envs(libpq_variables(database))
-        .env("PGOPTIONS", "-c jit=off")
+        .env("PGOPTIONS", "-c jit=off -c client_min_messages=error")
         .args(["--no-vacuum", "--log", "--jobs=1", "--time", REPLAY_SECONDS])
         .arg(format!("--client={clients}"))
         .arg(format!("--log-prefix={}", times.join("client").display()))

@@ -15,7 +15,7 @@ use crate::client::Stack;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_memtide");
 
 /// Longer than any start takes, the migrations included.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A running server; it ends when this is dropped.
 pub struct Server {
