@@ -22,15 +22,14 @@ test: ## check format, lints, .sqlx and docs, and run all tests
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --locked
 
 demo: .dev/env ## remember a small conversation in the running stack and ask six questions
-	@python3 examples/demo.py
+	@cargo run --locked --example demo
 
-eval: .dev/env ## measure retrieval in the running stack: make eval DATA=folder
-	@python3 eval/run.py "$(DATA)"
+eval: .dev/env ## measure retrieval in the running stack: make eval DATA=folder (MODE=lexical or semantic)
+	@cargo run --release --locked --example eval -- "$(DATA)" $(if $(MODE),--mode $(MODE))
 
 bench: ## print speed as ratios, beside a floor if there is one: make bench FLOOR=path/to/floor.sh
 	@scripts/setup.sh
-	@cargo build --release --locked
-	@set -a; . .dev/stack.env; set +a; FLOOR="$(FLOOR)" python3 benches/run.py
+	@scripts/bench.sh
 
 sqlx: ## bring .sqlx up to date after a change of SQL
 	@scripts/setup.sh
