@@ -63,8 +63,9 @@ pub struct Components {
     pub key: f64,
 }
 
-/// The candidates as hits, best first. `ideal` is [`super::bm25::Corpus::ideal`] of the query.
-pub fn rank(candidates: &[Candidate], mode: Mode, ideal: f64, boosts: &Boosts) -> Vec<Hit> {
+/// The candidates as hits, best first. `ideal` is [`super::bm25::Corpus::ideal`] of the query, `per_arm` how many each
+/// arm of the search was asked for.
+pub fn rank(candidates: &[Candidate], mode: Mode, ideal: f64, boosts: &Boosts, per_arm: usize) -> Vec<Hit> {
     let half_life = boosts.recency_half_life_seconds.unwrap_or(HALF_LIFE_SECONDS);
     let components: Vec<Components> =
         candidates.iter().map(|candidate| components(candidate, ideal, half_life)).collect();
@@ -75,8 +76,9 @@ pub fn rank(candidates: &[Candidate], mode: Mode, ideal: f64, boosts: &Boosts) -
         Mode::Lexical => c.lexical,
         Mode::Semantic => c.semantic,
     }));
-    let lexical_ranks = arm(mode != Mode::Semantic, candidates, |c| Some(c.lexical).filter(|&l| l > 0.0));
-    let semantic_ranks = arm(mode != Mode::Lexical, candidates, Candidate::finite_cosine);
+    let lexical_ranks =
+        arm(mode != Mode::Semantic, per_arm, candidates, |c| Some(c.lexical).filter(|&l| l > 0.0));
+    let semantic_ranks = arm(mode != Mode::Lexical, per_arm, candidates, Candidate::finite_cosine);
     let mut hits: Vec<Hit> = (0..candidates.len())
         .map(|index| {
             let relevance = evidence * share(strengths[index], strongest);
@@ -136,6 +138,7 @@ fn order(a: &Hit, b: &Hit, candidates: &[Candidate]) -> Ordering {
 /// The places that one arm of the search gave, for those it found.
 fn arm(
     is_used: bool,
+    places: usize,
     candidates: &[Candidate],
     value: impl Fn(&Candidate) -> Option<f64>,
 ) -> Vec<Option<usize>> {
@@ -144,7 +147,7 @@ fn arm(
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut ranks = vec![None; candidates.len()];
     if is_used {
-        for (place, &(_, index)) in found.iter().take(CANDIDATES_PER_ARM).enumerate() {
+        for (place, &(_, index)) in found.iter().take(places).enumerate() {
             ranks[index] = Some(place + 1);
         }
     }
@@ -164,7 +167,10 @@ mod tests {
     }
 
     fn order_of(candidates: &[Candidate], boosts: &Boosts) -> Vec<usize> {
-        rank(candidates, Mode::Hybrid, IDEAL, boosts).iter().map(|hit| hit.index).collect()
+        rank(candidates, Mode::Hybrid, IDEAL, boosts, CANDIDATES_PER_ARM)
+            .iter()
+            .map(|hit| hit.index)
+            .collect()
     }
 
     fn any_candidate() -> impl Strategy<Value = Candidate> {
@@ -212,7 +218,7 @@ mod tests {
             ideal in 0.0..30.0,
             boosts in any_boosts(),
         ) {
-            let hits = rank(&candidates, mode, ideal, &boosts);
+            let hits = rank(&candidates, mode, ideal, &boosts, CANDIDATES_PER_ARM);
             prop_assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
             for hit in &hits {
                 let parts = hit.components;
@@ -240,7 +246,9 @@ mod tests {
 
     #[test]
     fn a_good_single_hit_is_near_one_and_a_poor_one_is_low() {
-        let score = |candidate| rank(&[candidate], Mode::Hybrid, IDEAL, &Boosts::default())[0].score;
+        let score = |candidate| {
+            rank(&[candidate], Mode::Hybrid, IDEAL, &Boosts::default(), CANDIDATES_PER_ARM)[0].score
+        };
         assert!(score(found(10.5, 0.98)) > 0.95);
         assert!(score(found(0.0, 0.6)) > 0.55);
         assert!(score(found(0.0, 0.08)) < 0.1);
@@ -250,7 +258,7 @@ mod tests {
     #[test]
     fn words_that_occur_nowhere_give_low_and_different_scores() {
         let candidates: Vec<Candidate> = (0..31).map(|i| found(0.0, 0.1 + f64::from(i) * 0.003)).collect();
-        let hits = rank(&candidates, Mode::Hybrid, IDEAL, &Boosts::default());
+        let hits = rank(&candidates, Mode::Hybrid, IDEAL, &Boosts::default(), CANDIDATES_PER_ARM);
         assert!(hits.is_sorted_by(|a, b| a.score > b.score) && hits[0].score < 0.25);
     }
 
@@ -261,7 +269,7 @@ mod tests {
         let candidates = [found(10.0, 0.9), text, key];
         let wish = Boosts { importance: 10.0, ..Boosts::default() };
         for boosts in [Boosts::default(), wish] {
-            let hits = rank(&candidates, Mode::Hybrid, IDEAL, &boosts);
+            let hits = rank(&candidates, Mode::Hybrid, IDEAL, &boosts, CANDIDATES_PER_ARM);
             assert_eq!(hits.iter().map(|hit| hit.index).collect::<Vec<_>>(), [2, 1, 0]);
             assert_eq!(hits.iter().map(|hit| hit.components.key).collect::<Vec<_>>(), [1.0, 0.0, 0.0]);
         }
@@ -297,7 +305,7 @@ mod tests {
         let far: Vec<Candidate> = (0..CANDIDATES_PER_ARM).map(|_| found(0.0, 0.4)).collect();
         let candidates = [&[found(8.0, 0.1), found(4.0, 0.9)], far.as_slice()].concat();
         let ranks = |mode| {
-            let mut hits = rank(&candidates, mode, IDEAL, &Boosts::default());
+            let mut hits = rank(&candidates, mode, IDEAL, &Boosts::default(), CANDIDATES_PER_ARM);
             hits.sort_by_key(|hit| hit.index);
             [0, 1, 2].map(|i| (hits[i].lexical_rank, hits[i].semantic_rank))
         };

@@ -104,13 +104,13 @@ async fn changes_of_one_record_at_once_are_all_kept_c095() {
     let mut tasks = JoinSet::new();
     for n in 0..12 {
         let (client, path) = (alice.clone(), path.clone());
-        let patch = match n % 4 {
+        let change = match n % 4 {
             0 => json!({ "content": format!("text {n}") }),
             1 => json!({ "importance": 0.1 * f64::from(n) / 2.0 }),
             2 => json!({ "key": format!("key {n}") }),
             _ => json!({ "metadata": { "n": n } }),
         };
-        tasks.spawn(async move { client.patch(&path, patch).await.expect(200) });
+        tasks.spawn(async move { client.patch(&path, change).await.expect(200) });
     }
     let mut versions: Vec<i64> =
         tasks.join_all().await.iter().map(|reply| reply["record"]["version"].as_i64().unwrap()).collect();

@@ -33,13 +33,13 @@ async fn every_member_can_be_changed_and_null_takes_some_away_r48() {
         with(fact("x"), json!({ "key": "k", "metadata": { "a": 1 }, "expires_at": 4_000_000_000_u64 }));
     let record = alice.remember(made).await;
     let path = format!("{ITEMS}/{}", id(&record));
-    let patch = json!({
+    let change = json!({
         "content": "y", "category": "todo", "key": "other", "confidence": 0.5, "importance": 0.75,
         "sensitivity": "personal", "metadata": { "b": 2 }, "expires_at": 4_000_000_001_u64,
         "context": { "thread_id": "t", "seq": 3, "speaker": "Bob" },
     });
-    let changed = alice.patch(&path, patch.clone()).await.expect(200)["record"].clone();
-    for (name, value) in patch.as_object().unwrap().iter().filter(|(name, _)| *name != "context") {
+    let changed = alice.patch(&path, change.clone()).await.expect(200)["record"].clone();
+    for (name, value) in change.as_object().unwrap().iter().filter(|(name, _)| *name != "context") {
         assert_eq!(&changed[name], value, "{name}");
     }
     assert_eq!(changed["context"]["seq"], 3);
@@ -95,16 +95,16 @@ async fn an_old_version_is_refused_with_412_r09() {
     let alice = app.tenant("alice").await.client;
     let record = alice.remember(fact("one")).await;
     let path = format!("{ITEMS}/{}", id(&record));
-    let patch = |content: &str| json!({ "content": content });
-    alice.with("if-match", "\"1\"").patch(&path, patch("two")).await.expect(200);
-    alice.with("if-match", "\"1\"").patch(&path, patch("three")).await.refused(412, "precondition_failed");
-    alice.with("if-match", "2").patch(&path, patch("three")).await.expect(200);
-    alice.with("if-match", "*").patch(&path, patch("four")).await.expect(200);
+    let saying = |content: &str| json!({ "content": content });
+    alice.with("if-match", "\"1\"").patch(&path, saying("two")).await.expect(200);
+    alice.with("if-match", "\"1\"").patch(&path, saying("three")).await.refused(412, "precondition_failed");
+    alice.with("if-match", "2").patch(&path, saying("three")).await.expect(200);
+    alice.with("if-match", "*").patch(&path, saying("four")).await.expect(200);
     for bad in ["x", "\"1\", \"2\"", ""] {
-        alice.with("if-match", bad).patch(&path, patch("five")).await.names(400, "if-match");
+        alice.with("if-match", bad).patch(&path, saying("five")).await.names(400, "if-match");
     }
     let twice = alice.with("if-match", "4").with("if-match", "4");
-    twice.patch(&path, patch("five")).await.names(400, "if-match");
+    twice.patch(&path, saying("five")).await.names(400, "if-match");
     assert_eq!(alice.get(&path).await.expect(200)["record"]["content"], "four");
 }
 

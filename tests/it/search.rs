@@ -227,11 +227,11 @@ async fn the_caller_can_weigh_what_else_counts_xc12() {
     assert_eq!(first(json!({ "importance_weight": 10 })).await, weak["id"]);
     assert_eq!(first(json!({ "confidence_weight": 10 })).await, weak["id"]);
     let scope = json!({ "primary_scope": { "kind": "workspace", "key": "acme" } });
-    let score =
+    let of_weak =
         |hits: &[Value]| hits.iter().find(|hit| hit["record"]["id"] == weak["id"]).unwrap()["score"].as_f64();
     let plain = alice.search(json!({ "query": "green tea" })).await;
     let boosted = alice.search(json!({ "query": "green tea", "ranking": scope })).await;
-    assert!(score(&boosted) > score(&plain));
+    assert!(of_weak(&boosted) > of_weak(&plain));
     // A boosted category is a wish, not a condition.
     let wish =
         json!({ "query": "green tea", "categories": ["todo"], "ranking": { "category_match_boost": 10 } });

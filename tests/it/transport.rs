@@ -112,8 +112,8 @@ async fn numbers_and_nesting_are_kept_or_refused_r43_r08_c047() {
         assert!(reply.status.is_success());
         let id = reply.body["record"]["id"].as_str().unwrap().to_owned();
         let got = alice.get(&format!("{ITEMS}/{id}")).await.expect(200);
-        let sent: Value = serde_json::from_str(number).unwrap();
-        assert_eq!(got["record"]["metadata"]["n"], sent, "{number}");
+        let expected: Value = serde_json::from_str(number).unwrap();
+        assert_eq!(got["record"]["metadata"]["n"], expected, "{number}");
     }
     for number in ["18446744073709551616", "-9223372036854775809", "1e400"] {
         send(&format!("{{\"n\":{number}}}")).await.refused(400, "invalid_request");

@@ -195,7 +195,8 @@ async fn order(
         };
         Ranked(found[hit.index].id, rounded(hit.score), components, hit.lexical_rank, hit.semantic_rank)
     };
-    Ok(rank(&candidates, mode, ideal, boosts).into_iter().map(place).collect())
+    let per_arm = usize::try_from(question.per_arm).unwrap_or(usize::MAX);
+    Ok(rank(&candidates, mode, ideal, boosts, per_arm).into_iter().map(place).collect())
 }
 
 /// Six digits: more say nothing, and would make cursors long.
