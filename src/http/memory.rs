@@ -148,7 +148,7 @@ async fn remember(
     if own_key.is_some() && key.is_some() {
         return Err(Error::invalid("idempotency_key", "is given in the header too: give one of them"));
     }
-    remember::remember(&app, &caller, new, key.or(own_key)).await
+    Box::pin(remember::remember(&app, &caller, new, key.or(own_key))).await
 }
 
 async fn remember_batch(

@@ -208,7 +208,7 @@ fn batch_result(place: usize, result: Result<Remembered>) -> Result<BatchResult>
 
 async fn remember_item(app: &App, caller: &Caller, mut new: Remember) -> Result<Remembered> {
     let key = take_key(&mut new, "memory/remember")?;
-    remember(app, caller, new, key).await.map(|answer| answer.body)
+    Box::pin(remember(app, caller, new, key)).await.map(|answer| answer.body)
 }
 
 /// Takes the `idempotency_key` out of a request: it is not part of what the key stands for.

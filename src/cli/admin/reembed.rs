@@ -33,5 +33,7 @@ pub(super) async fn run(app: &App, permit: &OperatorPermit, tenant: &str) -> any
         }
     };
     let done = reembed(app, permit, tenant, tell).await?;
-    print(&json!({ "tenant_id": tenant, "model": model.name, "embedded": done.embedded, "without_vector": done.left }))
+    print(
+        &json!({ "tenant_id": tenant, "model": model.name, "embedded": done.embedded, "without_vector": done.left }),
+    )
 }
