@@ -141,8 +141,7 @@ impl Bench {
     async fn run(&mut self) -> Result<()> {
         self.beside_floor_and_embedder().await?;
         if let Some(log) = self.postgres.log.clone() {
-            let database = self.postgres.admin_url(postgres::PRODUCT);
-            self.beside_sql(&mut Log::open(log, &database).await?).await
+            self.beside_sql(Log::new(log)).await
         } else {
             eprintln!("Postgres logs to no file of this machine: its statements cannot be replayed");
             Ok(())
@@ -174,10 +173,10 @@ impl Bench {
         Ok(())
     }
 
-    async fn beside_sql(&mut self, log: &mut Log) -> Result<()> {
+    async fn beside_sql(&mut self, mut log: Log) -> Result<()> {
         eprintln!("recording statements");
         self.postgres.log_statements("all").await?;
-        let scripts = self.record(log).await;
+        let scripts = self.record(&mut log).await;
         self.postgres.log_statements("none").await?;
         let scripts = scripts?;
 
@@ -191,11 +190,11 @@ impl Bench {
             );
             let (mut sql_figures, mut our_figures) = (Figures::new(), Figures::new());
             for (mode, scripts) in &scripts.searches {
-                sql_figures.insert((*mode).to_owned(), self.replay(scripts, MANY)?);
+                sql_figures.insert((*mode).to_owned(), self.replay(&log, scripts, MANY)?);
                 our_figures
                     .insert((*mode).to_owned(), product.search_again(MANY, mode, &self.texts.queries).await?);
             }
-            sql_figures.insert("list".to_owned(), self.replay(slice::from_ref(&scripts.list), 1)?);
+            sql_figures.insert("list".to_owned(), self.replay(&log, slice::from_ref(&scripts.list), 1)?);
             our_figures.insert("list".to_owned(), product.get(LIST, REQUESTS).await?);
             our_figures.insert("livez".to_owned(), product.get(LIVEZ, REQUESTS).await?);
             sql.push(sql_figures);
@@ -233,8 +232,9 @@ impl Bench {
         Ok(Scripts { searches, list })
     }
 
-    fn replay(&self, scripts: &[PathBuf], clients: usize) -> Result<Phase> {
-        pgbench::replay(&self.args.pgbench, &self.postgres.app_url(postgres::PRODUCT), scripts, clients)
+    fn replay(&self, log: &Log, scripts: &[PathBuf], clients: usize) -> Result<Phase> {
+        let database = self.postgres.app_url(postgres::PRODUCT);
+        pgbench::replay(&self.args.pgbench, &database, log, scripts, clients)
     }
 
     async fn start_server(&self) -> Result<Server> {

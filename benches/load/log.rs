@@ -8,8 +8,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use reqwest::Url;
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 /// How long the log may lag behind the answer of a request.
 const LOG_LAG: Duration = Duration::from_millis(100);
@@ -23,20 +21,22 @@ const TENANT_TRANSACTION: &str = "BEGIN; SELECT set_config('memtide.tenant'";
 /// The log of a Postgres that logs every statement of the server.
 pub struct Log {
     path: PathBuf,
-    /// Tells the types of parameters, which are not in the log.
-    database: PgConnection,
+    /// The different statements with parameters; pgbench knows each by its place here.
+    prepared: Vec<String>,
 }
 
 struct Statement<'a> {
     connection: &'a str,
     sql: String,
-    literals: Vec<String>,
+    /// Whether the server prepared it, which it does once for each connection.
+    is_prepared: bool,
+    parameters: String,
 }
 
 impl Log {
-    /// Opens a log; the URL is that of the database whose statements it holds.
-    pub async fn open(path: PathBuf, database: &Url) -> Result<Self> {
-        Ok(Self { path, database: PgConnection::connect(database.as_str()).await? })
+    /// The log in a file.
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, prepared: Vec::new() }
     }
 
     /// Makes a request and writes its statements into a script for pgbench.
@@ -53,27 +53,31 @@ impl Log {
         let new = String::from_utf8_lossy(&log[usize::try_from(before)?..]).replace("\n\t", CONTINUED);
         let statements = statements(&new);
         ensure!(!statements.is_empty(), "{} shows no statement of the server", self.path.display());
-        let mut text = String::new();
-        for statement in statements {
-            let types = self.parameter_types(&statement).await?;
-            text += with_parameters(&statement, &types).trim_end_matches(';');
-            text += ";\n";
-        }
-        fs::write(&script, text)?;
+        let lines: Vec<String> = statements.iter().map(|statement| self.line(statement)).collect();
+        fs::write(&script, lines.concat())?;
         Ok(script)
     }
 
-    /// What Postgres takes the parameters for: a literal alone may be taken for something else.
-    async fn parameter_types(&mut self, statement: &Statement<'_>) -> Result<Vec<String>> {
-        if statement.literals.is_empty() {
-            return Ok(Vec::new());
+    /// The variables by which each client of pgbench remembers what it has still to prepare.
+    pub fn variables(&self) -> impl Iterator<Item = String> {
+        (0..self.prepared.len()).map(|number| format!("--define=new{number}=1"))
+    }
+
+    fn line(&mut self, statement: &Statement) -> String {
+        let Statement { sql, is_prepared, parameters, .. } = statement;
+        if !is_prepared {
+            return format!("{sql};\n");
         }
-        let prepare = format!("PREPARE recorded AS {}", statement.sql);
-        sqlx::raw_sql(AssertSqlSafe(prepare)).execute(&mut self.database).await?;
-        let types = "SELECT parameter_types::text[] FROM pg_prepared_statements WHERE name = 'recorded'";
-        let types = sqlx::query_scalar(types).fetch_one(&mut self.database).await?;
-        sqlx::raw_sql("DEALLOCATE recorded").execute(&mut self.database).await?;
-        Ok(types)
+        let known = self.prepared.iter().position(|prepared| prepared == sql);
+        let number = known.unwrap_or_else(|| {
+            self.prepared.push(sql.clone());
+            self.prepared.len() - 1
+        });
+        let values = literals(parameters).join(", ");
+        let values = if values.is_empty() { values } else { format!("({values})") };
+        format!(
+            "\\if :new{number}\nPREPARE s{number} AS {sql};\n\\set new{number} 0\n\\endif\nEXECUTE s{number}{values};\n"
+        )
     }
 }
 
@@ -86,11 +90,13 @@ fn statements(log: &str) -> Vec<Statement<'_>> {
         let simple = line.split_once("LOG:  statement: ").map(|(_, sql)| sql);
         let prepared = line.split_once("LOG:  execute ").and_then(|(_, execute)| execute.split_once(": "));
         if let Some(sql) = simple.or(prepared.map(|(_, sql)| sql)) {
-            found.push(Statement { connection, sql: sql.replace(CONTINUED, "\n"), literals: Vec::new() });
+            let sql = sql.replace(CONTINUED, "\n").trim().trim_end_matches(';').to_owned();
+            let is_prepared = prepared.is_some();
+            found.push(Statement { connection, sql, is_prepared, parameters: String::new() });
         } else if let Some((_, parameters)) = line.split_once("DETAIL:  Parameters: ")
             && let Some(last) = found.last_mut()
         {
-            last.literals = literals(&parameters.replace(CONTINUED, "\n"));
+            last.parameters = parameters.replace(CONTINUED, "\n");
         }
     }
     // Two connections of one request work side by side; their transactions must not mix in one script.
@@ -108,11 +114,14 @@ fn statements(log: &str) -> Vec<Statement<'_>> {
 }
 
 /// The literals in `$1 = 'it''s', $2 = NULL`, as they stand.
-fn literals(mut parameters: &str) -> Vec<String> {
+fn literals(mut parameters: &str) -> Vec<&str> {
     let mut literals = Vec::new();
     while let Some((_, value)) = parameters.split_once(" = ") {
-        let end = if value.starts_with('\'') { 1 + end_of_string(&value[1..]) } else { end_of_word(value) };
-        literals.push(value[..end].to_owned());
+        let end = match value.strip_prefix('\'') {
+            Some(text) => 1 + end_of_string(text),
+            None => end_of_word(value),
+        };
+        literals.push(&value[..end]);
         parameters = &value[end..];
     }
     literals
@@ -133,19 +142,4 @@ fn end_of_string(text: &str) -> usize {
 
 fn end_of_word(text: &str) -> usize {
     text.find([',', '\n']).unwrap_or(text.len())
-}
-
-fn with_parameters(statement: &Statement, types: &[String]) -> String {
-    let mut parts = statement.sql.split('$');
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
-        let (number, rest) = part.split_at(digits);
-        let index = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-        match index.and_then(|index| statement.literals.get(index).zip(types.get(index))) {
-            Some((literal, of_type)) => text.extend(["(", literal, "::", of_type, ")", rest]),
-            None => text.extend(["$", part]),
-        }
-    }
-    text
 }

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use memtide::db::SESSION;
 use reqwest::Url;
 
+use crate::log::Log;
 use crate::phase::Phase;
 use crate::postgres::libpq_variables;
 
@@ -20,18 +22,25 @@ pub fn check(pgbench: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Replays scripts in random order. Each statement is planned anew, as it is for the server.
-pub fn replay(pgbench: &Path, database: &Url, scripts: &[PathBuf], clients: usize) -> Result<Phase> {
+/// Replays scripts in random order, on connections that are set as the server's.
+pub fn replay(
+    pgbench: &Path,
+    database: &Url,
+    log: &Log,
+    scripts: &[PathBuf],
+    clients: usize,
+) -> Result<Phase> {
     let folder = scripts.first().and_then(|script| script.parent()).context("there is nothing to replay")?;
     let times = folder.join("times");
     fs::remove_dir_all(&times).ok();
     fs::create_dir(&times)?;
     let output = Command::new(pgbench)
         .envs(libpq_variables(database))
-        .env("PGOPTIONS", "-c jit=off -c client_min_messages=error")
+        .env("PGOPTIONS", SESSION.map(|(name, value)| format!("-c {name}={value}")).join(" "))
         .args(["--no-vacuum", "--log", "--jobs=1", "--time", REPLAY_SECONDS])
         .arg(format!("--client={clients}"))
         .arg(format!("--log-prefix={}", times.join("client").display()))
+        .args(log.variables())
         .args(scripts.iter().map(|script| format!("--file={}", script.display())))
         .output()
         .with_context(|| format!("cannot run {}", pgbench.display()))?;

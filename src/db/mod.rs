@@ -34,6 +34,20 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How many (tenant, namespace) pairs keep their short form in memory. About 150 bytes each.
 const NAMESPACES_CACHED: u64 = 100_000;
 
+/// How every connection of the service is set.
+pub const SESSION: [(&str, &str); 8] = [
+    // Planning takes 1.3 ms a search. Statements are written so that one plan is right for every tenant;
+    // those of which that cannot be said ask for `plan_for_values`.
+    ("plan_cache_mode", "force_generic_plan"),
+    ("statement_timeout", "5s"),
+    ("idle_in_transaction_session_timeout", "10s"),
+    ("timezone", "UTC"),
+    ("jit", "off"),
+    ("hnsw.iterative_scan", "relaxed_order"),
+    ("hnsw.ef_search", "100"),
+    ("hnsw.max_scan_tuples", "20000"),
+];
+
 /// The database, through which every tenant's data is reached one transaction at a time.
 #[derive(Debug, Clone)]
 pub struct Db {
@@ -48,18 +62,7 @@ impl Db {
         let options = PgConnectOptions::from_str(config.url.expose())
             .map_err(|error| Error::invalid("DATABASE_URL", error.to_string()))?
             .application_name("memtide")
-            .options([
-                // Planning takes 1.3 ms a search. Statements are written so that one plan is right for every tenant;
-                // those of which that cannot be said ask for `plan_for_values`.
-                ("plan_cache_mode", "force_generic_plan"),
-                ("statement_timeout", "5s"),
-                ("idle_in_transaction_session_timeout", "10s"),
-                ("timezone", "UTC"),
-                ("jit", "off"),
-                ("hnsw.iterative_scan", "relaxed_order"),
-                ("hnsw.ef_search", "100"),
-                ("hnsw.max_scan_tuples", "20000"),
-            ]);
+            .options(SESSION);
         let pool = PgPoolOptions::new()
             .max_connections(config.pool)
             .acquire_timeout(ACQUIRE_TIMEOUT)
