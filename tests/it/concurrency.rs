@@ -81,7 +81,7 @@ async fn batches_that_share_keys_in_another_order_do_not_fail() {
             .map(|n| with(placed(&format!("round {round}"), round), json!({ "key": format!("key {n}") })))
             .collect();
         items.rotate_left(round * 7 % 30);
-        if round % 2 == 0 {
+        if round.is_multiple_of(2) {
             items.reverse();
         }
         json!({ "items": items })

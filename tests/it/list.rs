@@ -253,7 +253,7 @@ async fn scopes_are_exact_and_always_reachable_c020_c022() {
             .await;
         assert_eq!(hits.len(), 1, "{key}");
         assert_eq!(hits[0]["record"]["scope"]["key"], key);
-        let escaped: String = key.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let escaped = percent_encoding::percent_encode(key.as_bytes(), percent_encoding::NON_ALPHANUMERIC);
         assert_eq!(alice.listed(&format!("scope=agent:{escaped}")).await.len(), 1, "{key}");
     }
     let target =

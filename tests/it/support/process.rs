@@ -59,6 +59,7 @@ impl Settings {
     }
 
     /// The same with one variable set.
+    #[expect(clippy::needless_pass_by_value, reason = "texts and numbers are written as they are")]
     pub fn with(&self, name: &'static str, value: impl ToString) -> Self {
         let mut settings = self.clone();
         settings.0.insert(name, value.to_string());
