@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -54,18 +53,10 @@ pub async fn serve(app: App, listener: TcpListener) -> anyhow::Result<()> {
     if let Some(address) = app.config.http.metrics_address {
         let listener =
             TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
-        let metrics = axum::serve(listener, http::metrics_router(&app));
-        tokio::spawn(metrics.into_future());
+        tokio::spawn(http::serve(app.clone(), listener, http::metrics_router(&app)));
     }
     tracing::info!(address = %listener.local_addr()?, "serving");
-    let listener = listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "answers to a client may be delayed");
-        }
-    });
-    let (router, stopping) = (http::router(&app), app.clone());
-    let server =
-        axum::serve(listener, router).with_graceful_shutdown(async move { stopping.stopped().await });
+    let server = http::serve(app.clone(), listener, http::router(&app));
     let too_long = async {
         app.stopped().await;
         tokio::time::sleep(DRAIN).await;

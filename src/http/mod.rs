@@ -13,12 +13,14 @@ pub mod memory;
 mod once;
 mod openapi;
 pub mod route;
+mod serve;
 mod strict;
 
 use axum::Router;
 
 pub use error::{ErrorBody, ErrorReply, IDEMPOTENT_REPLAYED, REQUEST_ID, RequestId, status};
 pub use extract::MAX_BODY_BYTES;
+pub use serve::serve;
 
 use self::route::Route;
 use crate::app::App;
