@@ -25,7 +25,7 @@ demo: .dev/env ## remember a small conversation in the running stack and ask six
 	@cargo run --locked --example demo
 
 eval: .dev/env ## measure retrieval in the running stack: make eval DATA=folder (MODE=lexical or semantic)
-	@cargo run --release --locked --example eval -- "$(DATA)" $(if $(MODE),--mode $(MODE))
+	@cargo run --locked --example eval -- "$(DATA)" $(if $(MODE),--mode $(MODE))
 
 bench: ## print speed as ratios, beside a floor if there is one: make bench FLOOR=path/to/floor.sh
 	@scripts/setup.sh

@@ -28,7 +28,7 @@ struct Args {
     #[arg(long, value_enum, default_value_t = Mode::Hybrid)]
     mode: Mode,
     /// What a thread is: all of a conversation, or one session of it. Each has namespaces of its own.
-    #[arg(long, value_enum, default_value_t = Thread::Conversation)]
+    #[arg(long, value_enum, default_value_t = Thread::Session)]
     thread: Thread,
     /// The file that says where the server is, and the key to it.
     #[arg(long, default_value = ".dev/env")]

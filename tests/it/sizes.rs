@@ -254,7 +254,7 @@ async fn every_size_of_namespace_is_searched_well_c028_acceptance_8() {
 /// this Postgres that was under way has ended.
 async fn wait_for_index(app: &TestApp, db: &mut PgConnection) {
     let mut states: Vec<String> = Vec::new();
-    for _ in 0..300 {
+    for _ in 0..1_500 {
         memtide::job::tidy(&app.app).await;
         let all = "SELECT vectors FROM namespaces JOIN tenants USING (tenant_id) ORDER BY tenants.created_at";
         states = sqlx::query_scalar(all).fetch_all(&mut *db).await.unwrap();
