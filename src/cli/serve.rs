@@ -20,7 +20,7 @@ const DRAIN: Duration = Duration::from_secs(25);
 /// Serves the API until SIGTERM or ctrl-C.
 pub async fn run(config: Config) -> anyhow::Result<()> {
     let app = connect(config).await?;
-    let listener = bind(&app).await?;
+    let listener = bind(&app)?;
     serve(app, listener).await
 }
 
@@ -39,9 +39,9 @@ pub async fn connect(config: Config) -> anyhow::Result<App> {
 }
 
 /// Takes the address that the configuration names.
-pub async fn bind(app: &App) -> anyhow::Result<TcpListener> {
+pub fn bind(app: &App) -> anyhow::Result<TcpListener> {
     let address = app.config.http.address;
-    TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))
+    http::listen(address).with_context(|| format!("cannot listen on {address}"))
 }
 
 /// Serves the API, and metrics if they have an address of their own, until the signal to end.
@@ -51,8 +51,7 @@ pub async fn serve(app: App, listener: TcpListener) -> anyhow::Result<()> {
     tokio::spawn(stop_on_signal(app.clone()));
     tokio::spawn(job::run(app.clone()));
     if let Some(address) = app.config.http.metrics_address {
-        let listener =
-            TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
+        let listener = http::listen(address).with_context(|| format!("cannot listen on {address}"))?;
         tokio::spawn(http::serve(app.clone(), listener, http::metrics_router(&app)));
     }
     tracing::info!(address = %listener.local_addr()?, "serving");

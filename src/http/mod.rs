@@ -20,7 +20,7 @@ use axum::Router;
 
 pub use error::{ErrorBody, ErrorReply, IDEMPOTENT_REPLAYED, REQUEST_ID, RequestId, status};
 pub use extract::MAX_BODY_BYTES;
-pub use serve::serve;
+pub use serve::{listen, serve};
 
 use self::route::Route;
 use crate::app::App;

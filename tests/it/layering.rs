@@ -170,6 +170,15 @@ fn doors_reach_data_through_operations() {
     }
 }
 
+/// What no longer fits a few screens is two subjects.
+#[test]
+fn no_file_is_longer_than_400_lines() {
+    for (file, text) in sources() {
+        let lines = text.lines().count();
+        assert!(lines <= 400, "src/{file} has {lines} lines: split it by subject");
+    }
+}
+
 fn breaches(file: &str, text: &str) -> Vec<String> {
     let rules = RULES.iter().filter(|rule| !(rule.may)(file));
     rules
