@@ -16,7 +16,7 @@ pub async fn run(mut config: Config) -> anyhow::Result<()> {
         db::migrate(&config.database).await?;
     }
     let app = serve::connect(config).await?;
-    let listener = serve::bind(&app).await?;
+    let listener = serve::bind(&app)?;
     let file = app.config.dev_dir.join("env");
     let stack = Stack::read(&file).complete(&app).await?;
     stack.write(&file).with_context(|| format!("cannot write {}", file.display()))?;

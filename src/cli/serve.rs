@@ -1,10 +1,12 @@
 //! `memtide serve`.
 
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::App;
@@ -17,10 +19,14 @@ use crate::{http, job, memory, telemetry};
 /// How long requests under way may take after the signal to end.
 const DRAIN: Duration = Duration::from_secs(25);
 
+/// How many connections may wait to be accepted, as far as the system allows. What comes beyond is reset, which no
+/// client can tell from a crash; the usual 128 are one burst.
+const BACKLOG: u32 = 4_096;
+
 /// Serves the API until SIGTERM or ctrl-C.
 pub async fn run(config: Config) -> anyhow::Result<()> {
     let app = connect(config).await?;
-    let listener = bind(&app).await?;
+    let listener = bind(&app)?;
     serve(app, listener).await
 }
 
@@ -39,9 +45,17 @@ pub async fn connect(config: Config) -> anyhow::Result<App> {
 }
 
 /// Takes the address that the configuration names.
-pub async fn bind(app: &App) -> anyhow::Result<TcpListener> {
+pub fn bind(app: &App) -> anyhow::Result<TcpListener> {
     let address = app.config.http.address;
-    TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))
+    listen(address).with_context(|| format!("cannot listen on {address}"))
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A restart does not wait until the system has forgotten the connections of the process before.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Serves the API, and metrics if they have an address of their own, until the signal to end.
@@ -51,8 +65,7 @@ pub async fn serve(app: App, listener: TcpListener) -> anyhow::Result<()> {
     tokio::spawn(stop_on_signal(app.clone()));
     tokio::spawn(job::run(app.clone()));
     if let Some(address) = app.config.http.metrics_address {
-        let listener =
-            TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
+        let listener = listen(address).with_context(|| format!("cannot listen on {address}"))?;
         tokio::spawn(http::serve(app.clone(), listener, http::metrics_router(&app)));
     }
     tracing::info!(address = %listener.local_addr()?, "serving");
