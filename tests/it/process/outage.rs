@@ -149,7 +149,7 @@ async fn c156_connections_cut_in_the_middle_of_requests_cost_no_more_than_a_503(
 async fn c156_a_database_that_says_nothing_is_given_up_in_time() {
     let Cut { proxy, server, caller, _db } = behind_a_proxy("DATABASE_URL").await;
     proxy.block();
-    for _ in 0..6 {
+    for _ in 0..3 {
         is_away(&caller, &server).await;
     }
     proxy.open();

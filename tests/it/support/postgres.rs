@@ -125,7 +125,13 @@ fn launch(binaries: &Path, folder: &Path, port: u16) -> Child {
     let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
     let mut postgres = as_postgres(&binaries.join("postgres"), folder);
     postgres.arg("-D").arg(folder.join("data")).arg("-p").arg(port.to_string());
-    for setting in ["listen_addresses=127.0.0.1", "unix_socket_directories=", "shared_buffers=32MB"] {
+    for setting in [
+        "listen_addresses=127.0.0.1",
+        "unix_socket_directories=",
+        "shared_buffers=32MB",
+        // One call instead of one for each file, before it recovers.
+        "recovery_init_sync_method=syncfs",
+    ] {
         postgres.args(["-c", setting]);
     }
     postgres.stderr(log).spawn().unwrap()
