@@ -68,7 +68,7 @@ fn retry_after(error: &Error) -> Option<Duration> {
     }
 }
 
-/// Leaves the body to [`finish`], which knows the request's id.
+/// Leaves the body to `finish`, which knows the request's id.
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let mut response = status(&self).into_response();

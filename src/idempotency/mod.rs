@@ -2,7 +2,7 @@
 //!
 //! A request first claims its key in a transaction of its own. The operation then settles the claim in the same
 //! transaction as its effect, so that after a crash either both are there or neither. A claim that was not settled
-//! within [`LEASE`] belongs to a process that died, and may be taken over.
+//! within `LEASE` belongs to a process that died, and may be taken over.
 
 mod store;
 

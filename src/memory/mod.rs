@@ -2,7 +2,7 @@
 //!
 //! - A record belongs to one scope of one namespace. No two active records have the same [`key::Identity`].
 //! - Nothing is merged or dropped because it is close to something else; only equal texts are one.
-//! - Every change writes a version, an event and an audit row in the same transaction ([`write::Changes`]).
+//! - Every change writes a version, an event and an audit row in the same transaction (`write::Changes`).
 //! - When a write is answered, the next search finds it.
 
 pub mod access;
