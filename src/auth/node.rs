@@ -26,6 +26,9 @@ use crate::id::{KeyId, TenantId};
 /// How often exceptions and signing keys are looked for, when no word of a change came.
 const POLL: Duration = Duration::from_secs(2);
 
+/// A look that takes longer asks a database that is gone. The next one may find its successor.
+const READ_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// How often revocations are forgotten whose capabilities have ended anyway.
 const PURGE: Duration = Duration::from_hours(1);
 
@@ -80,13 +83,18 @@ impl Auth {
 
     /// Reads everything again after a change made here. If that fails, the next look comes within seconds.
     pub(crate) async fn reload(&self, app: &App) {
+        if let Err(error) = self.read(app).await {
+            tracing::warn!(%error, "revocations and signing keys could not be read");
+        }
+    }
+
+    async fn read(&self, app: &App) -> Result<()> {
         let read = async {
             self.read_exceptions(app).await?;
             self.signing.reload(app).await
         };
-        if let Err(error) = read.await {
-            tracing::warn!(%error, "revocations and signing keys could not be read");
-        }
+        let in_time = tokio::time::timeout(READ_TIMEOUT, read).await;
+        in_time.unwrap_or_else(|_| Err(Error::unavailable("the database")))
     }
 
     async fn read_exceptions(&self, app: &App) -> Result<()> {
@@ -236,7 +244,12 @@ async fn follow(app: App) {
     loop {
         tokio::select! {
             () = app.stopped() => return,
-            () = next_change(&app, &mut listener) => app.auth.reload(&app).await,
+            () = next_change(&app, &mut listener) => {}
+        }
+        if let Err(error) = app.auth.read(&app).await {
+            tracing::warn!(%error, "revocations and signing keys could not be read");
+            // It may hang on a connection that is gone too, and would never say so.
+            listener = None;
         }
         if purged.elapsed() > PURGE {
             purged = Instant::now();
@@ -250,7 +263,8 @@ async fn follow(app: App) {
 /// Waits for word of a change, or for the next poll. Loses the listener when it breaks.
 async fn next_change(app: &App, listener: &mut Option<crate::db::Listener>) {
     if listener.is_none() {
-        *listener = app.db.listen(store::CHANNEL).await.ok();
+        let opening = tokio::time::timeout(POLL, app.db.listen(store::CHANNEL)).await;
+        *listener = opening.ok().and_then(Result::ok);
     }
     let Some(open) = listener else { return tokio::time::sleep(POLL).await };
     if let Ok(Err(error)) = tokio::time::timeout(POLL, open.changed()).await {

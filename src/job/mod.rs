@@ -11,6 +11,9 @@ use crate::{idempotency, memory, tenant};
 /// How often there is something to tidy up.
 const PERIOD: Duration = Duration::from_secs(5);
 
+/// A task that takes longer waits for an answer of a database that is gone. What it has left is found again.
+const TASK_TIMEOUT: Duration = Duration::from_mins(5);
+
 /// Does housekeeping until the process stops.
 pub async fn run(app: App) {
     let mut ticks = tokio::time::interval(PERIOD);
@@ -23,18 +26,19 @@ pub async fn run(app: App) {
 
 /// Does everything that is due, once. A task that fails is logged and does not keep the others from their turn.
 pub async fn tidy(app: &App) {
-    report("count what was read", memory::access::flush(app).await);
-    report("expire records", memory::sweep::expire(app).await);
-    report("remove old tombstones", memory::sweep::purge(app).await);
-    report("index large namespaces", memory::search::graph::mark(app).await);
-    report("drop old idempotency keys", idempotency::purge(app).await);
-    report("erase what is left of erased tenants", tenant::sweep(app).await);
+    run_task("count what was read", memory::access::flush(app)).await;
+    run_task("expire records", memory::sweep::expire(app)).await;
+    run_task("remove old tombstones", memory::sweep::purge(app)).await;
+    run_task("index large namespaces", memory::search::graph::mark(app)).await;
+    run_task("drop old idempotency keys", idempotency::purge(app)).await;
+    run_task("erase what is left of erased tenants", tenant::sweep(app)).await;
 }
 
-fn report(task: &'static str, result: Result<u64>) {
-    match result {
-        Ok(0) => {}
-        Ok(rows) => tracing::info!(task, rows, "housekeeping"),
-        Err(error) => tracing::warn!(task, error = %error, "housekeeping has to wait"),
+async fn run_task(task: &'static str, work: impl Future<Output = Result<u64>>) {
+    match tokio::time::timeout(TASK_TIMEOUT, work).await {
+        Ok(Ok(0)) => {}
+        Ok(Ok(rows)) => tracing::info!(task, rows, "housekeeping"),
+        Ok(Err(error)) => tracing::warn!(task, error = %error, "housekeeping has to wait"),
+        Err(_) => tracing::warn!(task, "housekeeping got no answer"),
     }
 }
