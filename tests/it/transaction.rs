@@ -2,43 +2,38 @@
 
 use std::pin::pin;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use memtide::auth::OperatorPermit;
+use memtide::config::Database;
+use memtide::db::Db;
 
-use crate::support::TestApp;
+use crate::support::TestDb;
 
 #[tokio::test]
-async fn a_transaction_given_up_at_any_moment_leaves_nothing_open() {
-    let app = TestApp::start().await;
+async fn a_transaction_given_up_at_any_moment_is_not_the_next_ones() {
+    let database = TestDb::create().await;
+    let db = Db::connect(&Database { pool: 1, ..database.config() }).unwrap();
     let operator = OperatorPermit::command_line();
-    for polls in 0..100 {
-        // Each time it is given up at another place: waiting for a connection, for BEGIN, for the statement.
-        let work = pin!(async {
-            let mut tx = app.app.db.begin_operator(&operator).await.unwrap();
-            sqlx::query("SELECT pg_sleep(0.05)").execute(&mut *tx).await.unwrap();
-        });
-        give_up_after(polls % 8, work).await;
-    }
-    let mut superuser = app.db.superuser().await;
-    let start = Instant::now();
-    loop {
-        let open: Vec<String> = sqlx::query_scalar(
-            "SELECT state || ': ' || query FROM pg_stat_activity
-             WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL",
-        )
-        .fetch_all(&mut superuser)
-        .await
-        .unwrap();
-        if open.is_empty() {
-            return;
-        }
-        assert!(start.elapsed() < Duration::from_secs(5), "{open:?}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
+    // Each time it is given up at another place: waiting for a connection, for BEGIN, for the statement.
+    for polls in (0..6).cycle().take(12) {
+        give_up_after(polls, async {
+            let mut tx = db.begin_operator(&operator).await.unwrap();
+            sqlx::query("SELECT pg_sleep(0.02)").execute(&mut *tx).await.unwrap();
+        })
+        .await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let mut tx = db.begin_operator(&operator).await.unwrap();
+        let age: f64 = sqlx::query_scalar("SELECT extract(epoch FROM clock_timestamp() - now())::float8")
+            .fetch_one(&mut *tx)
+            .await
+            .unwrap();
+        assert!(age < 0.25, "given up after {polls} polls, it is found open after {age} s");
     }
 }
 
-async fn give_up_after(polls: usize, mut work: std::pin::Pin<&mut impl Future<Output = ()>>) {
+async fn give_up_after(polls: usize, work: impl Future<Output = ()>) {
+    let mut work = pin!(work);
     let mut left = polls;
     std::future::poll_fn(|context| {
         if left == 0 {
