@@ -10,8 +10,9 @@ use super::draft::{check_key, parse_reference, require_namespace};
 use super::filter::Filter;
 use super::key::Identity;
 use super::read::{self, RecordReply};
+use super::retire::{self, End};
 use super::write::{self, Changes};
-use super::{ChangeKind, Record, Scope, Status, store};
+use super::{Record, Scope, Status, store};
 use crate::app::App;
 use crate::auth::{Action, Actor, Area, Caller, Namespace, Permit};
 use crate::db::{TenantTx, with_retry};
@@ -256,19 +257,10 @@ async fn bury(
     reason: Option<&str>,
     erase: bool,
 ) -> Result<()> {
-    let now = app.clock.now();
-    let mut changes = Changes::new(permit, now);
-    let mut gone = Vec::new();
-    for record in records {
-        gone.push(record.id);
-        if record.status == Status::Deleted {
-            continue;
-        }
-        let mut tombstone = record.clone();
-        tombstone.deleted_at = Some(now.into());
-        tombstone.delete_reason = reason.map(str::to_owned);
-        write::retire(tx, &mut changes, record, tombstone, Status::Deleted, ChangeKind::Deleted).await?;
-    }
+    let mut changes = Changes::new(permit, app.clock.now());
+    let gone: Vec<MemoryId> = records.iter().map(|record| record.id).collect();
+    let buried = records.into_iter().filter(|record| record.status != Status::Deleted).collect();
+    retire::retire(tx, &mut changes, buried, End::Forgotten(reason)).await?;
     changes.write(tx).await?;
     if erase {
         store::erase(tx, &gone).await?;

@@ -19,6 +19,7 @@ pub mod read;
 mod record;
 pub mod reembed;
 pub mod remember;
+mod retire;
 mod scope;
 pub mod search;
 mod store;

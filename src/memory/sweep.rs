@@ -1,8 +1,9 @@
 //! Records whose time is over, and tombstones that can no longer be taken back.
 
 use super::forget::RECOVERABLE_FOR;
-use super::write::{self, Changes};
-use super::{Status, store};
+use super::retire::{self, End};
+use super::write::Changes;
+use super::{Record, Status, store};
 use crate::app::App;
 use crate::auth::OperatorPermit;
 use crate::error::Result;
@@ -23,13 +24,13 @@ pub async fn expire(app: &App) -> Result<u64> {
         let permit = operator.within(tenant, namespace);
         let mut tx = app.db.begin(&permit).await?;
         let mut changes = Changes::new(&permit, now);
-        for record in store::lock_many(&mut tx, &ids).await? {
-            // It may have been changed since.
-            if record.status == Status::Active && record.expires_at.is_some_and(|at| at.0 <= now) {
-                write::expire(&mut tx, &mut changes, record).await?;
-                expired += 1;
-            }
-        }
+        // Some may have been changed since.
+        let is_over = |record: &Record| {
+            record.status == Status::Active && record.expires_at.is_some_and(|at| at.0 <= now)
+        };
+        let over: Vec<Record> = store::lock_many(&mut tx, &ids).await?.into_iter().filter(is_over).collect();
+        expired += over.len() as u64;
+        retire::retire(&mut tx, &mut changes, over, End::Expired).await?;
         changes.write(&mut tx).await?;
         tx.commit().await?;
     }

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use super::draft::{self, Draft, search_terms};
 use super::key::Identity;
 use super::remember::Remembered;
+use super::retire::{self, End};
 use super::terms::Terms;
 use super::text::normal_form;
 use super::turn::dense_text;
@@ -52,11 +53,13 @@ impl Changes {
         }
     }
 
-    fn note(&mut self, record: &Record, kind: ChangeKind) {
+    /// Notes what was done to a record.
+    pub fn note(&mut self, record: &Record, kind: ChangeKind) {
         self.records.push((record.clone(), kind));
     }
 
-    fn count(&mut self, records: i64, terms: &Terms) {
+    /// Counts records with these terms that became active, or with -1 one that is no longer.
+    pub fn count(&mut self, records: i64, terms: &Terms) {
         self.active_records += records;
         self.active_terms += records * i64::from(terms.length);
     }
@@ -161,7 +164,7 @@ async fn meet(
 ) -> Result<Remembered> {
     for _ in 0..INSERT_ATTEMPTS {
         match store::lock_by_identity(tx, draft.identity).await? {
-            Some(there) if is_expired(&there, changes.now) => expire(tx, changes, there).await?,
+            Some(there) if is_expired(&there, changes.now) => retire::expire(tx, changes, there).await?,
             Some(there) => return merge(tx, permit, changes, draft, there).await,
             None => {}
         }
@@ -251,7 +254,7 @@ pub async fn change(
     } else if needs_terms(&before, &after) {
         let terms = search_terms(&before);
         changes.count(-1, &terms);
-        store::remove_terms(tx, before.id, &terms).await?;
+        store::remove_terms(tx, &[(before.id, terms)]).await?;
         index(tx, changes, &after, None).await?;
     }
     changes.note(&after, ChangeKind::Updated);
@@ -291,9 +294,7 @@ async fn supersede(
     }
     let heir_id = heir.map_or(draft.record.id, |heir| heir.id);
     let old_id = old.id;
-    let mut superseded = old.clone();
-    superseded.superseded_by = Some(heir_id);
-    retire(tx, changes, old, superseded, Status::Superseded, ChangeKind::Superseded).await?;
+    retire::retire(tx, changes, vec![old], End::Superseded(heir_id)).await?;
     let mut result = if store::insert(tx, std::slice::from_ref(draft)).await?.contains(&draft.record.id) {
         created(changes, draft)
     } else {
@@ -306,33 +307,6 @@ async fn supersede(
     }
     result.superseded_memory_id = Some(old_id);
     Ok(result)
-}
-
-/// Takes a record out of the active ones, if it is one, and gives it another status.
-pub async fn retire(
-    tx: &mut TenantTx,
-    changes: &mut Changes,
-    before: Record,
-    mut after: Record,
-    status: Status,
-    kind: ChangeKind,
-) -> Result<Record> {
-    after.status = status;
-    after.version = before.version + 1;
-    after.updated_at = changes.now.into();
-    store::update(tx, &after, draft::identity(&after)).await?;
-    if before.status == Status::Active {
-        unindex(tx, changes, &before).await?;
-    }
-    changes.note(&after, kind);
-    Ok(after)
-}
-
-/// Marks a record whose time is over.
-pub async fn expire(tx: &mut TenantTx, changes: &mut Changes, record: Record) -> Result<()> {
-    let after = record.clone();
-    retire(tx, changes, record, after, Status::Expired, ChangeKind::Expired).await?;
-    Ok(())
 }
 
 /// Makes a record active again that was forgotten.
@@ -359,7 +333,7 @@ pub async fn revive(
 /// A record whose time is over holds no identity, whether or not the sweeper has seen it (XC-20).
 async fn make_room(tx: &mut TenantTx, changes: &mut Changes, identity: Identity) -> Result<()> {
     match store::lock_by_identity(tx, identity).await? {
-        Some(there) if is_expired(&there, changes.now) => expire(tx, changes, there).await,
+        Some(there) if is_expired(&there, changes.now) => retire::expire(tx, changes, there).await,
         _ => Ok(()),
     }
 }
@@ -378,7 +352,7 @@ async fn index(
 async fn unindex(tx: &mut TenantTx, changes: &mut Changes, record: &Record) -> Result<()> {
     let terms = search_terms(record);
     changes.count(-1, &terms);
-    store::unindex(tx, record.id, &terms).await
+    store::unindex(tx, &[(record.id, terms)]).await
 }
 
 /// The record of this id, if it exists for the token, and nobody else changes it now.

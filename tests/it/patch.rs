@@ -167,3 +167,28 @@ async fn the_history_holds_every_version_newest_first_r53_xc51() {
     let bob = app.tenant("bob").await.client;
     bob.get(&format!("{path}/history")).await.refused(404, "not_found");
 }
+
+#[tokio::test]
+async fn words_that_an_older_version_stored_go_with_the_text() {
+    let app = TestApp::start_lexical().await;
+    let alice = app.tenant("alice").await.client;
+    let mut db = app.db.superuser().await;
+    let record = alice.remember(fact("green tea")).await;
+    // As if the words of this text had been others once.
+    sqlx::raw_sql(
+        "UPDATE memories SET terms_version = 0;
+         INSERT INTO memory_terms SELECT tenant_id, ns, 'bygone', memory_id, 1, 2 FROM memories",
+    )
+    .execute(&mut db)
+    .await
+    .unwrap();
+    assert_eq!(alice.found("bygone").await.len(), 1);
+    let path = format!("{ITEMS}/{}", id(&record));
+    alice.patch(&path, json!({ "content": "bygones are black tea" })).await.expect(200);
+    alice.patch(&path, json!({ "content": "black tea" })).await.expect(200);
+    assert_eq!(alice.found("bygone").await.len(), 0);
+    assert_eq!(alice.found("black").await.len(), 1);
+    let words: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM memory_terms").fetch_one(&mut db).await.unwrap();
+    assert_eq!(words, 2);
+}

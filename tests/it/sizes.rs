@@ -311,3 +311,29 @@ async fn counted(db: &mut PgConnection) -> (i64, i64, i64) {
     .await
     .unwrap()
 }
+
+/// Within the deadline of a request, also in a development build.
+#[tokio::test]
+async fn a_scope_of_ten_thousand_records_is_forgotten_at_once_c109() {
+    let app = TestApp::start_lexical().await;
+    let mut db = app.db.superuser().await;
+    let made = app.tenant("large").await;
+    let mut rows = rows(10_001);
+    rows.iter_mut().for_each(|row| row.user = "all".to_owned());
+    made.client.remember(crate::support::fact("there is a namespace now")).await;
+    store(&mut db, made.id.uuid(), &rows, false).await;
+    let target = json!({ "target": { "kind": "scope", "scope": { "kind": "user", "key": "all" } } });
+    let details = made.client.post("/v1/memory/forget", target.clone()).await.names(400, "target.scope");
+    assert_eq!((&details["limit"], &details["actual"]), (&json!(10_000), &json!(10_001)));
+    let one = format!("/v1/memory/items/{}", MemoryId::from_uuid(rows[7].id));
+    made.client.delete(&one).await.expect(200);
+    let gone = made.client.post("/v1/memory/forget", target).await.expect(200);
+    assert_eq!(gone["forgotten_memory_ids"].as_array().unwrap().len(), 10_000);
+    let left: (i64, i64) = sqlx::query_as(
+        "SELECT (SELECT count(*) FROM memory_vectors), (SELECT sum(records)::int8 FROM namespace_counts)",
+    )
+    .fetch_one(&mut db)
+    .await
+    .unwrap();
+    assert_eq!(left, (0, 1));
+}

@@ -11,4 +11,4 @@ pub use read::{
     versions,
 };
 pub use sweep::{add_accesses, due, purge};
-pub use write::{erase, index, insert, remove_terms, unindex, update};
+pub use write::{erase, index, insert, remove_terms, retire, unindex, update};

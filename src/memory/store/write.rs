@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use chrono::{DateTime, Utc};
 use pgvector::HalfVector;
 use uuid::Uuid;
 
@@ -11,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::id::MemoryId;
 use crate::memory::draft::Draft;
 use crate::memory::key::Identity;
+use crate::memory::retire::End;
 use crate::memory::terms::{TERMS_VERSION, Terms};
 use crate::memory::{Category, Record, ScopeKind, Sensitivity, SourceContextKind, Status};
 
@@ -72,7 +74,7 @@ pub async fn insert(tx: &mut TenantTx, drafts: &[Draft]) -> Result<HashSet<Memor
         &rows.observed_at,
         &rows.metadata as &[Option<serde_json::Value>],
         &rows.created_at,
-        &rows.expires_at as &[Option<chrono::DateTime<chrono::Utc>>],
+        &rows.expires_at as &[Option<DateTime<Utc>>],
         tx.model(),
         &rows.vector_of,
         &rows.vector as &[HalfVector],
@@ -107,10 +109,10 @@ struct Rows {
     thread_id: Vec<Option<String>>,
     seq: Vec<Option<i64>>,
     speaker: Vec<Option<String>>,
-    observed_at: Vec<chrono::DateTime<chrono::Utc>>,
+    observed_at: Vec<DateTime<Utc>>,
     metadata: Vec<Option<serde_json::Value>>,
-    created_at: Vec<chrono::DateTime<chrono::Utc>>,
-    expires_at: Vec<Option<chrono::DateTime<chrono::Utc>>>,
+    created_at: Vec<DateTime<Utc>>,
+    expires_at: Vec<Option<DateTime<Utc>>>,
     vector_of: Vec<Uuid>,
     vector: Vec<HalfVector>,
     term: Vec<String>,
@@ -252,48 +254,93 @@ pub async fn index(
     Ok(())
 }
 
-/// Takes a record out of search. `terms` are those it was found by.
-pub async fn unindex(tx: &mut TenantTx, id: MemoryId, terms: &Terms) -> Result<()> {
+/// Gives records the status and the marks of their end.
+pub async fn retire(tx: &mut TenantTx, ids: &[MemoryId], end: End<'_>, now: DateTime<Utc>) -> Result<()> {
+    let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+    let (superseded_by, deleted_at, delete_reason) = match end {
+        End::Superseded(heir) => (Some(heir.uuid()), None, None),
+        End::Forgotten(reason) => (None, Some(now), reason),
+        End::Expired => (None, None, None),
+    };
     sqlx::query!(
-        "DELETE FROM memory_vectors
-         WHERE tenant_id = $1 AND ns = $2 AND memory_id = $3
-           AND model IN (SELECT model FROM models)",
+        "UPDATE memories
+         SET status = $4, version = version + 1, updated_at = $5, superseded_by = coalesce($6, superseded_by),
+           deleted_at = coalesce($7, deleted_at), delete_reason = coalesce($8, delete_reason)
+         WHERE tenant_id = $1 AND ns = $2 AND memory_id = ANY($3)",
         tx.tenant(),
         tx.ns(),
-        id.uuid(),
+        &ids,
+        end.status() as Status,
+        now,
+        superseded_by,
+        deleted_at,
+        delete_reason,
     )
     .execute(&mut **tx)
     .await?;
-    remove_terms(tx, id, terms).await
+    Ok(())
 }
 
-/// Removes the terms of a record, as this version of the program makes them; those that another version wrote are
-/// looked for one by one.
-pub async fn remove_terms(tx: &mut TenantTx, id: MemoryId, terms: &Terms) -> Result<()> {
-    let names: Vec<String> = terms.counts.keys().cloned().collect();
-    let version = sqlx::query_scalar!(
-        "WITH terms AS (
-           DELETE FROM memory_terms
-           WHERE tenant_id = $1 AND ns = $2 AND term = ANY($4) AND memory_id = $3
-         )
-         SELECT terms_version
-         FROM memories
-         WHERE tenant_id = $1 AND ns = $2 AND memory_id = $3",
+/// Takes records out of search, each with the terms it was found by.
+pub async fn unindex(tx: &mut TenantTx, records: &[(MemoryId, Terms)]) -> Result<()> {
+    let ids: Vec<Uuid> = records.iter().map(|(id, _)| id.uuid()).collect();
+    sqlx::query!(
+        "DELETE FROM memory_vectors
+         WHERE tenant_id = $1 AND ns = $2 AND memory_id = ANY($3)
+           AND model IN (SELECT model FROM models)",
         tx.tenant(),
         tx.ns(),
-        id.uuid(),
-        &names,
+        &ids,
     )
-    .fetch_one(&mut **tx)
+    .execute(&mut **tx)
     .await?;
-    if version == TERMS_VERSION {
+    remove_terms(tx, records).await
+}
+
+/// Removes the terms of records, as this version of the program makes them; those that another version wrote are
+/// looked for in the whole namespace.
+pub async fn remove_terms(tx: &mut TenantTx, records: &[(MemoryId, Terms)]) -> Result<()> {
+    let ids: Vec<Uuid> = records.iter().map(|(id, _)| id.uuid()).collect();
+    let (mut terms, mut term_of) = (Vec::new(), Vec::new());
+    for (id, of_record) in records {
+        terms.extend(of_record.counts.keys().cloned());
+        term_of.extend(of_record.counts.keys().map(|_| id.uuid()));
+    }
+    // Looked up one by one, because the planner might read the whole table for so many.
+    let of_other_versions = sqlx::query_scalar!(
+        "WITH gone AS (
+           DELETE FROM memory_terms
+           WHERE ctid = ANY(ARRAY(
+             SELECT t.ctid
+             FROM unnest($4::text[], $5::uuid[]) AS r(term, memory_id)
+             CROSS JOIN LATERAL (
+               SELECT ctid
+               FROM memory_terms
+               WHERE tenant_id = $1 AND ns = $2 AND term = r.term AND memory_id = r.memory_id
+               OFFSET 0
+             ) t
+           ))
+         )
+         SELECT memory_id
+         FROM memories
+         WHERE tenant_id = $1 AND ns = $2 AND memory_id = ANY($3) AND terms_version <> $6",
+        tx.tenant(),
+        tx.ns(),
+        &ids,
+        &terms,
+        &term_of,
+        TERMS_VERSION,
+    )
+    .fetch_all(&mut **tx)
+    .await?;
+    if of_other_versions.is_empty() {
         return Ok(());
     }
     sqlx::query!(
-        "DELETE FROM memory_terms WHERE tenant_id = $1 AND ns = $2 AND memory_id = $3",
+        "DELETE FROM memory_terms WHERE tenant_id = $1 AND ns = $2 AND memory_id = ANY($3)",
         tx.tenant(),
         tx.ns(),
-        id.uuid(),
+        &of_other_versions,
     )
     .execute(&mut **tx)
     .await?;
