@@ -70,7 +70,9 @@ pub async fn retire(
         let terms: Vec<(MemoryId, Terms)> = active.map(|record| (record.id, search_terms(record))).collect();
         store::retire(tx, &ids, end, changes.now).await?;
         store::unindex(tx, &terms).await?;
-        terms.iter().for_each(|(_, terms)| changes.count(-1, terms));
+        for (_, terms) in &terms {
+            changes.count(-1, terms);
+        }
         for record in some {
             end.mark(record, changes.now);
             changes.note(record, end.kind());

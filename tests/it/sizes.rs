@@ -319,7 +319,9 @@ async fn a_scope_of_ten_thousand_records_is_forgotten_at_once_c109() {
     let mut db = app.db.superuser().await;
     let made = app.tenant("large").await;
     let mut rows = rows(10_001);
-    rows.iter_mut().for_each(|row| row.user = "all".to_owned());
+    for row in &mut rows {
+        row.user = "all".to_owned();
+    }
     made.client.remember(crate::support::fact("there is a namespace now")).await;
     store(&mut db, made.id.uuid(), &rows, false).await;
     let target = json!({ "target": { "kind": "scope", "scope": { "kind": "user", "key": "all" } } });
