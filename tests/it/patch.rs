@@ -177,7 +177,7 @@ async fn words_that_an_older_version_stored_go_with_the_text() {
     // As if the words of this text had been others once.
     sqlx::raw_sql(
         "UPDATE memories SET terms_version = 0;
-         INSERT INTO memory_terms SELECT tenant_id, ns, 'bygone', memory_id, 1, 2 FROM memories",
+         INSERT INTO memory_terms SELECT tenant_id, ns, 'bygon', memory_id, 1, 2 FROM memories",
     )
     .execute(&mut db)
     .await
