@@ -13,6 +13,7 @@ use crate::embed::Embedder;
 use crate::error::Result;
 use crate::kv::Kv;
 use crate::memory::access::Accesses;
+use crate::memory::search::Resident;
 use crate::seal::Seal;
 
 /// The parts of a running service. Cloning is cheap; clones share everything.
@@ -34,6 +35,8 @@ pub struct App {
     pub metrics: PrometheusHandle,
     /// What was read since it was last written down.
     pub accesses: Accesses,
+    /// The vectors that need not be read to be compared.
+    pub resident: Resident,
     /// Seals what leaves the process and must come back unchanged.
     pub seal: Seal,
     stopping: watch::Sender<bool>,
@@ -60,6 +63,7 @@ impl App {
             clock,
             metrics,
             accesses: Accesses::default(),
+            resident: Resident::default(),
             seal,
             stopping: watch::Sender::new(false),
         })

@@ -22,6 +22,7 @@ mod patch;
 mod process;
 mod reach;
 mod remember;
+mod resident;
 mod search;
 mod sizes;
 mod support;

@@ -108,12 +108,13 @@ async fn store(db: &mut PgConnection, tenant: Uuid, rows: &[Row], indexed: bool)
                INSERT INTO memory_vectors (tenant_id, ns, model, memory_id, indexed, embedding)
                SELECT $1, 1, 1, id, $6, l2_normalize(embedding) FROM unnest($2::uuid[], $5::halfvec[]) AS r(id, embedding)
              ), counts AS (
-               INSERT INTO namespace_counts (tenant_id, ns, stripe, records, terms)
-               SELECT $1, 1, 99, cardinality($2), sum(length) FROM (
+               INSERT INTO namespace_counts (tenant_id, ns, stripe, records, terms, writes)
+               SELECT $1, 1, 99, cardinality($2), sum(length), 1 FROM (
                  SELECT DISTINCT id, length FROM unnest($8::uuid[], $9::int4[]) AS r(id, length)) l
                ON CONFLICT ON CONSTRAINT namespace_counts_pkey DO UPDATE
                SET records = namespace_counts.records + excluded.records,
-                 terms = namespace_counts.terms + excluded.terms
+                 terms = namespace_counts.terms + excluded.terms,
+                 writes = namespace_counts.writes + 1
              )
              INSERT INTO memory_terms (tenant_id, ns, term, memory_id, occurrences, record_terms)
              SELECT $1, 1, word, id, 1, length FROM unnest($7::text[], $8::uuid[], $9::int4[]) AS r(word, id, length)",

@@ -124,7 +124,7 @@ pub async fn without_vector(tx: &mut TenantTx, after: MemoryId, limit: usize) ->
     Ok(text.collect())
 }
 
-/// Stores vectors of records that are still as they were read. Gives how many.
+/// Stores vectors of records that are still as they were read, and counts it as a write. Gives how many.
 pub async fn add_vectors(tx: &mut TenantTx, texts: &[Text], vectors: Vec<Embedded>) -> Result<u64> {
     let (mut ids, mut versions, mut halves) = (Vec::<Uuid>::new(), Vec::new(), Vec::new());
     for (text, embedded) in texts.iter().zip(vectors) {
@@ -135,7 +135,12 @@ pub async fn add_vectors(tx: &mut TenantTx, texts: &[Text], vectors: Vec<Embedde
         }
     }
     let done = sqlx::query!(
-        "INSERT INTO memory_vectors (tenant_id, ns, model, memory_id, indexed, embedding)
+        "WITH write AS (
+           INSERT INTO namespace_counts (tenant_id, ns, stripe, records, terms, writes)
+           VALUES ($1, $2, pg_backend_pid() % 16, 0, 0, 1)
+           ON CONFLICT ON CONSTRAINT namespace_counts_pkey DO UPDATE SET writes = namespace_counts.writes + 1
+         )
+         INSERT INTO memory_vectors (tenant_id, ns, model, memory_id, indexed, embedding)
          SELECT $1, $2, $3, m.memory_id,
            (SELECT vectors <> 'exact' FROM namespaces WHERE tenant_id = $1 AND ns = $2), r.embedding
          FROM unnest($4::uuid[], $5::int8[], $6::halfvec[]) AS r(memory_id, version, embedding)

@@ -6,8 +6,10 @@
 pub mod graph;
 mod graph_store;
 mod request;
+mod resident;
 mod snippet;
 mod store;
+mod vectors;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use request::{
     Explanation, Hit, MAX_QUERY_BYTES, Ranking, ScoreComponents, Search, SearchMode, SearchReply, check_query,
 };
+pub use resident::Resident;
 
 use self::store::{Found, Link, Question, Space};
 use super::draft::{check_vector, require_namespace};
@@ -67,9 +70,15 @@ pub async fn search(app: &App, caller: &Caller, search: &Search) -> Result<Searc
     let terms = if search.mode == SearchMode::Semantic { Vec::new() } else { query_terms(&query) };
     let is_narrow = space.is_large() && later.is_none() && store::is_narrow(&mut tx, &filter).await?;
     let short_bytes = i32::try_from(2 * query.len() + 64).unwrap_or(i32::MAX);
+    let held = match &vector {
+        Some(_) => app.resident.find(&mut tx, space).await?,
+        None => None,
+    };
+    let cosines = held.as_deref().zip(vector.as_deref()).map(|(held, vector)| held.cosines(vector));
     let question = Question {
         terms: &terms,
         vector: vector.as_deref(),
+        cosines: cosines.as_ref(),
         filter: &filter,
         space,
         is_narrow,
@@ -315,14 +324,18 @@ impl Page<'_> {
         similar: Option<&HashMap<MemoryId, Vec<MemoryId>>>,
     ) -> Hit {
         let Ranked(id, score, score_components, lexical_rank, semantic_rank) = place.clone();
-        let held = super::draft::search_terms(record).counts;
-        let matched_terms = self.terms.iter().filter(|term| held.contains_key(*term)).cloned().collect();
+        let matched_terms = if self.terms.is_empty() { Vec::new() } else { self.matched_in(record) };
         let mut record = record.clone();
         record.provenance.take_if(|_| !self.search.include_provenance);
         let explain = self.search.explain.then(|| explain(lexical_rank, semantic_rank));
         let similar = similar.map(|similar| similar.get(&id).cloned().unwrap_or_default());
         let snippet = snippet::snippet(&record.content, self.query);
         Hit { record, score, score_components, snippet, matched_terms, explain, similar }
+    }
+
+    fn matched_in(&self, record: &Record) -> Vec<String> {
+        let held = super::draft::search_terms(record).counts;
+        self.terms.iter().filter(|term| held.contains_key(*term)).cloned().collect()
     }
 }
 

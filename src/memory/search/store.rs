@@ -7,12 +7,13 @@
 mod statement;
 
 use chrono::{DateTime, Utc};
+use pgvector::HalfVector;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use self::statement::Sql;
-
+use super::vectors::{Cosines, Vectors};
 use crate::db::TenantTx;
 use crate::embed::Embedding;
 use crate::error::Result;
@@ -38,6 +39,8 @@ pub struct Space {
     pub indexed: bool,
     /// The model whose vectors answer (R-15).
     pub model: i16,
+    /// How often it was written to: nothing in it has changed while this has not.
+    pub writes: i64,
 }
 
 /// A question, ready to be asked.
@@ -47,6 +50,8 @@ pub struct Question<'a> {
     pub terms: &'a [String],
     /// The vector to come close to; absent when meaning does not count.
     pub vector: Option<&'a Embedding>,
+    /// How close every record comes to it, where that was found out in memory.
+    pub cosines: Option<&'a Cosines<'a>>,
     /// Which records it is about.
     pub filter: &'a Filter,
     /// How the namespace is searched.
@@ -106,21 +111,42 @@ impl Space {
 /// How the namespace is to be searched.
 pub async fn space(tx: &mut TenantTx) -> Result<Option<Space>> {
     let row = sqlx::query!(
-        "SELECT t.model, n.vectors = 'indexed' AS \"indexed!\",
-           coalesce((
-             SELECT sum(c.records)::int8
-             FROM namespace_counts c
-             WHERE c.tenant_id = n.tenant_id AND c.ns = n.ns
-           ), 0) AS \"records!\"
+        "SELECT t.model, n.vectors = 'indexed' AS \"indexed!\", c.records AS \"records!\", c.writes AS \"writes!\"
          FROM tenants t
          JOIN namespaces n ON n.tenant_id = t.tenant_id
+         CROSS JOIN LATERAL (
+           SELECT coalesce(sum(records), 0)::int8 AS records, coalesce(sum(writes), 0)::int8 AS writes
+           FROM namespace_counts
+           WHERE tenant_id = n.tenant_id AND ns = n.ns
+         ) c
          WHERE t.tenant_id = $1 AND n.ns = $2",
         tx.tenant(),
         tx.ns(),
     )
     .fetch_optional(&mut **tx)
     .await?;
-    Ok(row.map(|row| Space { records: row.records, indexed: row.indexed, model: row.model }))
+    Ok(row.map(|row| Space {
+        records: row.records,
+        indexed: row.indexed,
+        model: row.model,
+        writes: row.writes,
+    }))
+}
+
+/// All vectors of a namespace, which is not a large one.
+pub async fn vectors(tx: &mut TenantTx, model: i16) -> Result<Vectors> {
+    let rows = sqlx::query!(
+        "SELECT memory_id, embedding AS \"embedding: HalfVector\"
+         FROM memory_vectors
+         WHERE tenant_id = $1 AND ns = $2 AND model = $3",
+        tx.tenant(),
+        tx.ns(),
+        model,
+    )
+    .fetch_all(&mut **tx)
+    .await?;
+    let rows = rows.iter().map(|row| (MemoryId::from_uuid(row.memory_id), row.embedding.as_slice()));
+    Ok(Vectors::new(rows.collect()))
 }
 
 /// Whether a filter names scopes that hold few records together.
@@ -149,6 +175,8 @@ pub async fn is_narrow(tx: &mut TenantTx, filter: &Filter) -> Result<bool> {
 /// How the vectors that come close to a question are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
+    /// Known already.
+    Known,
     /// Through the HNSW graph.
     Graph,
     /// Among the nearest few, most of which pass the filter.
@@ -158,11 +186,19 @@ enum Reach {
 }
 
 impl Question<'_> {
+    /// How many of the nearest are looked at.
+    fn nearest(&self) -> usize {
+        usize::try_from(NEAREST * self.per_arm).unwrap_or(usize::MAX)
+    }
+
     fn reach(&self) -> Reach {
         if self.space.indexed && self.vector.is_some() && !self.is_narrow {
             return Reach::Graph;
         }
         let is_open = self.filter.scopes.is_none() && self.filter.categories.is_none();
+        if is_open && self.cosines.is_some() {
+            return Reach::Known;
+        }
         if is_open && self.space.records > NEAREST * self.per_arm { Reach::Nearest } else { Reach::All }
     }
 }
@@ -173,16 +209,15 @@ pub async fn candidates(tx: &mut TenantTx, question: &Question<'_>) -> Result<Ve
     match reach {
         // The planner does not know how far it will have to walk the graph, and prefers to sort.
         Reach::Graph => tx.set_for_now("enable_sort", "off").await?,
-        Reach::Nearest => {}
+        Reach::Nearest | Reach::Known => {}
         // How many records pass is for the planner to see.
         Reach::All => tx.plan_for_values().await?,
     }
     let found = ask(tx, question, reach).await?;
     let near = found.iter().filter(|found| found.is_near).count();
-    if reach == Reach::All
-        || question.vector.is_none()
-        || i64::try_from(near).unwrap_or(i64::MAX) >= question.per_arm
-    {
+    let were_all =
+        reach == Reach::All || question.cosines.is_some_and(|known| known.len() <= question.nearest());
+    if were_all || question.vector.is_none() || i64::try_from(near).unwrap_or(i64::MAX) >= question.per_arm {
         return Ok(found);
     }
     // Too many of those that were met did not pass the filter: look at all that do.
@@ -198,6 +233,7 @@ async fn ask(tx: &mut TenantTx, question: &Question<'_>, reach: Reach) -> Result
     sql.best_by_words();
     sql.push("), semantic AS (");
     match reach {
+        Reach::Known => sql.best_of_known(question.nearest()),
         Reach::Graph => sql.best_by_graph(),
         Reach::Nearest => sql.best_of_nearest(NEAREST * question.per_arm),
         Reach::All => sql.best_of_all(),

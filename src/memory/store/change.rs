@@ -38,11 +38,12 @@ pub async fn write_changes(tx: &mut TenantTx, changes: &Changes) -> Result<()> {
            SELECT $1, new_id, $8, $10, 'memory.' || change_kind, memory_id::text
            FROM changes
          )
-         INSERT INTO namespace_counts (tenant_id, ns, stripe, records, terms)
-         VALUES ($1, $2, pg_backend_pid() % 16, $11, $12)
+         INSERT INTO namespace_counts (tenant_id, ns, stripe, records, terms, writes)
+         VALUES ($1, $2, pg_backend_pid() % 16, $11, $12, 1)
          ON CONFLICT ON CONSTRAINT namespace_counts_pkey DO UPDATE
          SET records = namespace_counts.records + excluded.records,
-           terms = namespace_counts.terms + excluded.terms",
+           terms = namespace_counts.terms + excluded.terms,
+           writes = namespace_counts.writes + 1",
         tx.tenant(),
         tx.ns(),
         &new_ids,

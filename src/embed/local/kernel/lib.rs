@@ -1,6 +1,8 @@
-//! What the model does to numbers, with the widest instructions of the machine.
+//! What the model and the comparison of vectors do to numbers, with the widest instructions of the machine.
 
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
+pub use rten_simd::f16;
+use rten_simd::ops::{BitOps, Extend, NumOps};
 use rten_simd::{Isa, SimdOp, SimdUnaryOp};
 use rten_vecmath::{Gelu, Normalize, NormalizeOptions, Softmax, Sum, SumSquareSub};
 
@@ -28,6 +30,12 @@ pub fn softmax(rows: &mut [f32], width: usize) {
 /// Gives every row mean zero and variance one, then scales and shifts it value by value.
 pub fn normalize(rows: &mut [f32], scale: &[f32], shift: &[f32], eps: f32) {
     NormalizeRows { rows, scale, shift, eps }.dispatch();
+}
+
+/// The inner product of a vector with each row of a matrix in half precision. Of a row that is longer than the vector,
+/// or of a vector that is longer than the rows, the rest counts as zero.
+pub fn inner_products(vector: &[f32], rows: &[f16], width: usize) -> Vec<f32> {
+    InnerProducts { vector, rows, width }.dispatch()
 }
 
 struct SoftmaxRows<'a> {
@@ -72,5 +80,32 @@ impl SimdOp for NormalizeRows<'_> {
             };
             Normalize::new_mut(row, options).eval(isa);
         }
+    }
+}
+
+struct InnerProducts<'a> {
+    vector: &'a [f32],
+    rows: &'a [f16],
+    width: usize,
+}
+
+impl SimdOp for InnerProducts<'_> {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) -> Vec<f32> {
+        let (half, single) = (isa.f16(), isa.f32());
+        let (step, lanes) = (half.len(), single.len());
+        let product = |row: &[f16]| {
+            let mut sums = [single.zero(); 2];
+            for (row, vector) in row.chunks(step).zip(self.vector.chunks(step)) {
+                let (row, _) = half.load_pad(row);
+                let (low, high) = vector.split_at(lanes.min(vector.len()));
+                sums[0] = single.mul_add(half.extend_low(row), single.load_pad(low).0, sums[0]);
+                sums[1] = single.mul_add(half.extend_high(row), single.load_pad(high).0, sums[1]);
+            }
+            single.sum(single.add(sums[0], sums[1]))
+        };
+        self.rows.chunks_exact(self.width).map(product).collect()
     }
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{Found, Question};
 use crate::db::TenantTx;
 use crate::embed::Embedding;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::id::MemoryId;
 use crate::memory::bm25::{Corpus, K1};
 use crate::memory::{Scope, ScopeKind};
@@ -154,10 +154,10 @@ impl<'a> Sql<'a> {
 
     /// Keeps the rows of `alias` whose record passes the filter, in their order, looking at no more than needed.
     fn filtered(&mut self, alias: &str) {
-        self.push("CROSS JOIN LATERAL (SELECT FROM memories m WHERE ").own("m");
-        self.push(" AND m.memory_id = ").push(alias).push(".memory_id AND ");
-        self.passes("m");
-        self.push(" OFFSET 0) m");
+        // By its key: before the first ANALYZE, an index on the active records of a namespace looks as good.
+        self.push("CROSS JOIN LATERAL (SELECT m.* FROM memories m WHERE ").own("m");
+        self.push(" AND m.memory_id = ").push(alias).push(".memory_id OFFSET 0) m ");
+        self.push("WHERE ").passes("m");
     }
 
     /// The vectors of the tenant's model in this namespace.
@@ -176,6 +176,17 @@ impl<'a> Sql<'a> {
         self.push(" ORDER BY distance LIMIT ").bind(nearest).push(") s ");
         self.filtered("s");
         self.push(" ORDER BY s.distance LIMIT ").bind(limit);
+    }
+
+    /// The best of the nearest few, which are known already.
+    pub fn best_of_known(&mut self, nearest: usize) {
+        let Some(cosines) = self.question.cosines else { return self.none() };
+        let ids: Vec<Uuid> = cosines.nearest(nearest).into_iter().map(MemoryId::uuid).collect();
+        let limit = self.question.per_arm;
+        self.push("SELECT s.memory_id FROM (SELECT * FROM unnest(").bind(ids);
+        self.push("::uuid[]) WITH ORDINALITY AS u(memory_id, place) ORDER BY place) s ");
+        self.filtered("s");
+        self.push(" ORDER BY s.place LIMIT ").bind(limit);
     }
 
     fn none(&mut self) {
@@ -225,7 +236,9 @@ impl<'a> Sql<'a> {
             self.push(" WHERE w.is_frequent AND NOT EXISTS (SELECT FROM readings p ");
             self.push("WHERE p.term = w.term AND p.memory_id = f.memory_id) GROUP BY t.memory_id)");
         }
-        self.push(" SELECT m.*, f.is_near, v.cosine, coalesce((SELECT sum(idf) FROM weight), 0) AS ideal, ");
+        self.push(" SELECT m.*, f.is_near, ");
+        self.push(if self.question.cosines.is_some() { "NULL::float8 AS cosine" } else { "v.cosine" });
+        self.push(", coalesce((SELECT sum(idf) FROM weight), 0) AS ideal, ");
         self.push("coalesce(s.score, 0)").push(if is_large { " + coalesce(r.score, 0)" } else { "" });
         self.push(" AS lexical FROM found f CROSS JOIN LATERAL (SELECT m.memory_id, m.thread_id, m.speaker, m.key, ");
         self.push("CASE WHEN m.thread_id IS NOT NULL THEN right(m.content, 400) END AS ending, ");
@@ -234,20 +247,27 @@ impl<'a> Sql<'a> {
             .push(" THEN m.content END AS short_content, ");
         self.push("m.category, m.scope_kind, m.scope_key, m.importance, m.confidence, m.updated_at ");
         self.push("FROM memories m WHERE ").own("m").push(" AND m.memory_id = f.memory_id OFFSET 0) m ");
-        self.push("LEFT JOIN LATERAL (SELECT 1 - (v.embedding <=> ").bind(vector);
-        self.push("::halfvec) AS cosine FROM memory_vectors v WHERE ")
-            .own("v")
-            .push(" AND v.model = ")
-            .bind(model);
-        self.push(" AND v.memory_id = f.memory_id OFFSET 0) v ON true ");
+        if self.question.cosines.is_none() {
+            self.push("LEFT JOIN LATERAL (SELECT 1 - (v.embedding <=> ").bind(vector);
+            self.push("::halfvec) AS cosine FROM memory_vectors v WHERE ")
+                .own("v")
+                .push(" AND v.model = ")
+                .bind(model);
+            self.push(" AND v.memory_id = f.memory_id OFFSET 0) v ON true ");
+        }
         self.push("LEFT JOIN scored s ON s.memory_id = f.memory_id");
         self.push(if is_large { " LEFT JOIN rest r ON r.memory_id = f.memory_id" } else { "" });
     }
 
     pub async fn fetch(&mut self, tx: &mut TenantTx) -> Result<Vec<Found>> {
         let rows = self.query.build().fetch_all(&mut **tx).await?;
-        let found: Result<Vec<Found>, sqlx::Error> = rows.iter().map(found).collect();
-        found.map_err(Error::from)
+        let mut found = rows.iter().map(found).collect::<Result<Vec<Found>, sqlx::Error>>()?;
+        if let Some(cosines) = self.question.cosines {
+            for found in &mut found {
+                found.cosine = cosines.of(found.id);
+            }
+        }
+        Ok(found)
     }
 }
 
