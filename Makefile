@@ -15,10 +15,10 @@ stop: ## end what this clone started; data stays
 
 test: ## check format, lints, .sqlx and docs, and run all tests
 	@scripts/setup.sh
-	cargo fmt --check
-	cargo clippy --all-targets --locked -- -D warnings
+	cargo fmt --all --check
+	cargo clippy -p memtide -p memtide-kernel --all-targets --locked -- -D warnings
 	scripts/check_sqlx.sh
-	set -a; . .dev/test.env; set +a; cargo test --locked
+	set -a; . .dev/test.env; set +a; cargo test --locked -p memtide -p memtide-kernel
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --locked
 
 demo: .dev/env ## remember a small conversation in the running stack and ask six questions

@@ -79,7 +79,8 @@ start_postgres() {
         say "starting Postgres at port $port"
         as_postgres "$pg_bin/pg_ctl" start --silent -w -t 300 -D "$pg_data" -l "$pg_log" -o "-p $port \
             -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200 -c shared_buffers=256MB \
-            -c maintenance_work_mem=256MB -c max_wal_size=4GB -c random_page_cost=1.1 -c jit=off -c timezone=UTC" \
+            -c maintenance_work_mem=256MB -c max_wal_size=4GB -c random_page_cost=1.1 -c jit=off -c timezone=UTC \
+            -c autovacuum_naptime=10s" \
             9>&- && return
         sleep 1 # children of a killed Postgres need a moment to notice
     done

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use memtide_kernel::{gelu, multiply, normalize, softmax};
-use rten_gemm::{BiasVector, GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
+use memtide_kernel::{Keep, Workspace, gelu, multiply, multiply_by, normalize, softmax};
+use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
 use rten_tensor::NdTensorView;
 
 use super::weights::{Layer, Linear, Weights};
@@ -15,6 +15,7 @@ use super::weights::{Layer, Linear, Weights};
 #[derive(Default)]
 pub struct Forward {
     gemm: GemmExecutor,
+    workspace: Workspace,
     hidden: Vec<f32>,
     attention: Vec<f32>,
     attended: Vec<f32>,
@@ -49,19 +50,19 @@ impl Forward {
 
     fn layer(&mut self, weights: &Weights, layer: &Layer, texts: &[&[u32]]) {
         let eps = weights.shape.layer_norm_eps;
-        apply(&self.gemm, &self.hidden, &layer.attention, &mut self.attention, 0.0);
+        apply(&mut self.workspace, &self.hidden, &layer.attention, &mut self.attention, Keep::Nothing);
         for span in spans(texts) {
             for head in 0..weights.shape.heads {
                 self.attend(weights, span.clone(), head);
             }
         }
-        // With a factor of one the product is added to what is there: the residual connection.
-        apply(&self.gemm, &self.attended, &layer.attended, &mut self.hidden, 1.0);
+        // The product is added to what is there: the residual connection.
+        apply(&mut self.workspace, &self.attended, &layer.attended, &mut self.hidden, Keep::Everything);
         normalize(&mut self.hidden, &layer.attention_norm.scale, &layer.attention_norm.shift, eps);
 
-        apply(&self.gemm, &self.hidden, &layer.up, &mut self.inner, 0.0);
+        apply(&mut self.workspace, &self.hidden, &layer.up, &mut self.inner, Keep::Nothing);
         gelu(&mut self.inner);
-        apply(&self.gemm, &self.inner, &layer.down, &mut self.hidden, 1.0);
+        apply(&mut self.workspace, &self.inner, &layer.down, &mut self.hidden, Keep::Everything);
         normalize(&mut self.hidden, &layer.output_norm.scale, &layer.output_norm.shift, eps);
     }
 
@@ -112,13 +113,8 @@ fn look_up(weights: &Weights, text: &[u32], rows: &mut Vec<f32>) {
     }
 }
 
-/// `output = input × matrix + bias + kept × output`.
-fn apply(gemm: &GemmExecutor, input: &[f32], linear: &Linear, output: &mut [f32], kept: f32) {
-    let width = linear.matrix.rows();
-    let input = NdTensorView::from_data([input.len() / width, width], input);
-    let options =
-        GemmOptions { beta: kept, bias: Some(BiasVector::Row(&linear.bias)), ..GemmOptions::default() };
-    multiply(gemm, output, GemmInputA::Unpacked(input), GemmInputB::Packed(&linear.matrix), options);
+fn apply(workspace: &mut Workspace, input: &[f32], linear: &Linear, output: &mut [f32], keep: Keep) {
+    multiply_by(workspace, output, input, &linear.matrix, &linear.bias, keep);
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a text has a few hundred tokens")]

@@ -92,15 +92,20 @@ impl Schedule {
         let overdue = self.ingest.oldest().is_some_and(|since| now.duration_since(since) >= PATIENCE);
         let ingest_first = overdue && !self.ingest_was_last;
         if !ingest_first {
-            let batch = self.queries.take(QUERY_BATCH_TOKENS);
+            let batch = self.queries.take(self.share(&self.queries).min(QUERY_BATCH_TOKENS));
             if !batch.is_empty() {
                 self.ingest_was_last = false;
                 return batch;
             }
         }
         self.ingest_was_last = true;
-        let queries_wait = self.queries.tokens > 0;
-        self.ingest.take(if queries_wait { QUERY_BATCH_TOKENS } else { INGEST_BATCH_TOKENS })
+        let most = if self.queries.tokens > 0 { QUERY_BATCH_TOKENS } else { INGEST_BATCH_TOKENS };
+        self.ingest.take(self.share(&self.ingest).min(most))
+    }
+
+    /// One thread's part of what waits. If one took all, the others would stand idle until the next text comes.
+    fn share(&self, queue: &Queue) -> usize {
+        queue.tokens.div_ceil(self.workers)
     }
 
     /// Learns how fast a thread is, from a batch it ran.

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use rten_gemm::{GemmExecutor, PackedBMatrix};
-use rten_tensor::NdTensorView;
+use memtide_kernel::Matrix;
 
 use super::super::ConnectError;
 use super::shape::Shape;
@@ -41,8 +40,8 @@ pub struct Layer {
 
 /// A matrix and what is added to its product.
 pub struct Linear {
-    /// The matrix, packed for the kernel of this machine.
-    pub matrix: PackedBMatrix<f32>,
+    /// The matrix, in half precision.
+    pub matrix: Matrix,
     /// One number for each column.
     pub bias: Vec<f32>,
 }
@@ -58,11 +57,8 @@ pub struct Norm {
 impl Weights {
     /// Reads the weights of the model in `folder`.
     pub fn read(folder: &Path, shape: Shape) -> Result<Self, ConnectError> {
-        let mut loader = Loader {
-            tensors: Tensors::open(&folder.join("model.safetensors"))?,
-            gemm: GemmExecutor::new(),
-            hidden: shape.hidden_size,
-        };
+        let mut loader =
+            Loader { tensors: Tensors::open(&folder.join("model.safetensors"))?, hidden: shape.hidden_size };
         let hidden = shape.hidden_size;
         let words = loader.tensors.read("embeddings.word_embeddings.weight", &[shape.vocab_size, hidden])?;
         let positions = loader.positions(&shape)?;
@@ -76,7 +72,6 @@ impl Weights {
 
 struct Loader {
     tensors: Tensors,
-    gemm: GemmExecutor,
     hidden: usize,
 }
 
@@ -115,10 +110,8 @@ impl Loader {
             matrix.extend(self.tensors.read(&format!("{name}.weight"), &[outputs, inputs])?);
             bias.extend(self.tensors.read(&format!("{name}.bias"), &[outputs])?);
         }
-        // The file has a row for each output; the product wants a column.
-        let matrix = NdTensorView::from_slice_with_strides([inputs, bias.len()], &matrix, [1, inputs])
-            .expect("the tensors were read in this shape");
-        Ok(Linear { matrix: self.gemm.prepack_b(matrix), bias })
+        // The file has a row for each output; the product has a column.
+        Ok(Linear { matrix: Matrix::from_columns(&matrix, inputs), bias })
     }
 
     fn norm(&mut self, name: &str) -> Result<Norm, ConnectError> {

@@ -1,5 +1,9 @@
 //! What the model and the comparison of vectors do to numbers, with the widest instructions of the machine.
 
+mod product;
+
+pub use product::{Keep, Matrix, Workspace, multiply_by};
+
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
 pub use rten_simd::f16;
 use rten_simd::ops::{BitOps, Extend, NumOps};
@@ -96,16 +100,27 @@ impl SimdOp for InnerProducts<'_> {
     fn eval<I: Isa>(self, isa: I) -> Vec<f32> {
         let (half, single) = (isa.f16(), isa.f32());
         let (step, lanes) = (half.len(), single.len());
-        let product = |row: &[f16]| {
-            let mut sums = [single.zero(); 2];
-            for (row, vector) in row.chunks(step).zip(self.vector.chunks(step)) {
-                let (row, _) = half.load_pad(row);
-                let (low, high) = vector.split_at(lanes.min(vector.len()));
-                sums[0] = single.mul_add(half.extend_low(row), single.load_pad(low).0, sums[0]);
-                sums[1] = single.mul_add(half.extend_high(row), single.load_pad(high).0, sums[1]);
+        let mut products = vec![0.0; self.rows.len() / self.width];
+        let whole = self.width.min(self.vector.len()) / step * step;
+        // Loops and no closures: only what is inlined can use the instructions that it is dispatched for.
+        for (product, row) in products.iter_mut().zip(self.rows.chunks_exact(self.width)) {
+            let mut sums = [single.zero(); 4];
+            for (row, vector) in row[..whole].chunks(2 * step).zip(self.vector[..whole].chunks(2 * step)) {
+                for (row, (vector, sums)) in
+                    row.chunks_exact(step).zip(vector.chunks_exact(step).zip(sums.chunks_exact_mut(2)))
+                {
+                    let (low, high) = vector.split_at(lanes);
+                    let row = half.load(row);
+                    sums[0] = single.mul_add(half.extend_low(row), single.load(low), sums[0]);
+                    sums[1] = single.mul_add(half.extend_high(row), single.load(high), sums[1]);
+                }
             }
-            single.sum(single.add(sums[0], sums[1]))
-        };
-        self.rows.chunks_exact(self.width).map(product).collect()
+            let [a, b, c, d] = sums;
+            *product = single.sum(single.add(single.add(a, b), single.add(c, d)));
+            for (row, vector) in row[whole..].iter().zip(&self.vector[whole..]) {
+                *product += row.to_f32() * vector;
+            }
+        }
+        products
     }
 }
