@@ -63,6 +63,13 @@ pub async fn round(
             figures.insert(format!("{mode}_c{clients}"), product.search(clients, mode, queries).await?);
         }
     }
+    for mode in ["hybrid", "semantic"] {
+        let queries = fresh.questions(&texts.queries);
+        for clients in [1, MANY] {
+            let figure = product.search(clients, mode, queries.clone()).await?;
+            figures.insert(format!("{mode}_as_floor_c{clients}"), figure);
+        }
+    }
     for size in BATCHES {
         let product = Product::enter(server, watched, &format!("{name}-batch-{size}")).await?;
         figures.insert(format!("batch_{size}"), product.add_batches(size, &texts.batch).await?);

@@ -1,6 +1,6 @@
 //! What is remembered and asked in a run.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::Command;
 
@@ -69,6 +69,15 @@ print(json.dumps(dict(memories=gen({memories}, 11), queries=queries({queries}, 1
 pub struct Fresh(HashMap<String, usize>);
 
 impl Fresh {
+    /// The queries, none of which was ever asked in exactly this form; those that are the same stay the same.
+    pub fn questions(&mut self, queries: &[String]) -> Vec<String> {
+        let different: BTreeSet<&String> = queries.iter().collect();
+        let different: Vec<String> = different.into_iter().cloned().collect();
+        let fresh: HashMap<String, String> =
+            different.iter().cloned().zip(self.queries(&different)).collect();
+        queries.iter().map(|query| fresh[query].clone()).collect()
+    }
+
     /// The queries, none of which was ever asked in exactly this form.
     pub fn queries(&mut self, queries: &[String]) -> Vec<String> {
         let mut fresh = |query: &String| {

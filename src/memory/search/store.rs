@@ -228,6 +228,10 @@ pub async fn candidates(tx: &mut TenantTx, question: &Question<'_>) -> Result<Ve
 
 async fn ask(tx: &mut TenantTx, question: &Question<'_>, reach: Reach) -> Result<Vec<Found>> {
     let mut sql = Sql::new(tx, question);
+    if let (Reach::Known, Some(cosines), true) = (reach, question.cosines, question.terms.is_empty()) {
+        sql.known(cosines, question.nearest());
+        return sql.fetch(tx).await;
+    }
     sql.terms();
     sql.push(", lexical AS (");
     sql.best_by_words();

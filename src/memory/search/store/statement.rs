@@ -11,6 +11,7 @@ use crate::embed::Embedding;
 use crate::error::Result;
 use crate::id::MemoryId;
 use crate::memory::bm25::{Corpus, K1};
+use crate::memory::search::vectors::Cosines;
 use crate::memory::{Scope, ScopeKind};
 
 /// How many postings of one term are read, newest first. A term with more is worth little, and all others count
@@ -189,6 +190,20 @@ impl<'a> Sql<'a> {
         self.push(" ORDER BY s.place LIMIT ").bind(limit);
     }
 
+    /// The same, with all that ranking needs, for a question in which words do not count.
+    pub fn known(&mut self, cosines: &Cosines<'_>, nearest: usize) {
+        let ids: Vec<Uuid> = cosines.nearest(nearest).into_iter().map(MemoryId::uuid).collect();
+        let limit = self.question.per_arm;
+        self.push(
+            "SELECT m.*, true AS is_near, NULL::float8 AS cosine, 0::float8 AS ideal, 0::float8 AS lexical ",
+        );
+        self.push("FROM (SELECT * FROM unnest(").bind(ids);
+        self.push("::uuid[]) WITH ORDINALITY AS u(memory_id, place) ORDER BY place) s CROSS JOIN ");
+        self.record_of("s");
+        self.push("WHERE ").passes("m");
+        self.push(" ORDER BY s.place LIMIT ").bind(limit);
+    }
+
     fn none(&mut self) {
         self.push("SELECT NULL::uuid AS memory_id WHERE false");
     }
@@ -226,7 +241,7 @@ impl<'a> Sql<'a> {
     /// The records are looked up one by one, whatever the planner thinks of their number: before the first ANALYZE it
     /// takes tables for small, and would read them whole.
     pub fn scores(&mut self) {
-        let (vector, short) = (self.question.vector.map(halfvec), self.question.short_bytes);
+        let vector = self.question.vector.map(halfvec);
         let (model, is_large) = (self.question.space.model, self.question.space.is_large());
         if is_large {
             // Frequent terms were read in part: what they are worth to these few records is looked up.
@@ -240,13 +255,8 @@ impl<'a> Sql<'a> {
         self.push(if self.question.cosines.is_some() { "NULL::float8 AS cosine" } else { "v.cosine" });
         self.push(", coalesce((SELECT sum(idf) FROM weight), 0) AS ideal, ");
         self.push("coalesce(s.score, 0)").push(if is_large { " + coalesce(r.score, 0)" } else { "" });
-        self.push(" AS lexical FROM found f CROSS JOIN LATERAL (SELECT m.memory_id, m.thread_id, m.speaker, m.key, ");
-        self.push("CASE WHEN m.thread_id IS NOT NULL THEN right(m.content, 400) END AS ending, ");
-        self.push("CASE WHEN octet_length(m.content) <= ")
-            .bind(short)
-            .push(" THEN m.content END AS short_content, ");
-        self.push("m.category, m.scope_kind, m.scope_key, m.importance, m.confidence, m.updated_at ");
-        self.push("FROM memories m WHERE ").own("m").push(" AND m.memory_id = f.memory_id OFFSET 0) m ");
+        self.push(" AS lexical FROM found f CROSS JOIN ");
+        self.record_of("f");
         if self.question.cosines.is_none() {
             self.push("LEFT JOIN LATERAL (SELECT 1 - (v.embedding <=> ").bind(vector);
             self.push("::halfvec) AS cosine FROM memory_vectors v WHERE ")
@@ -257,6 +267,19 @@ impl<'a> Sql<'a> {
         }
         self.push("LEFT JOIN scored s ON s.memory_id = f.memory_id");
         self.push(if is_large { " LEFT JOIN rest r ON r.memory_id = f.memory_id" } else { "" });
+    }
+
+    /// What ranking and the filter need of the record of `alias`, found by its key and in no other way, as `m`.
+    fn record_of(&mut self, alias: &str) {
+        let short = self.question.short_bytes;
+        self.push("LATERAL (SELECT m.memory_id, m.thread_id, m.speaker, m.key, ");
+        self.push("CASE WHEN m.thread_id IS NOT NULL THEN right(m.content, 400) END AS ending, ");
+        self.push("CASE WHEN octet_length(m.content) <= ")
+            .bind(short)
+            .push(" THEN m.content END AS short_content, m.status, m.sensitivity, m.expires_at, ");
+        self.push("m.category, m.scope_kind, m.scope_key, m.importance, m.confidence, m.updated_at ");
+        self.push("FROM memories m WHERE ").own("m").push(" AND m.memory_id = ").push(alias);
+        self.push(".memory_id OFFSET 0) m ");
     }
 
     pub async fn fetch(&mut self, tx: &mut TenantTx) -> Result<Vec<Found>> {
