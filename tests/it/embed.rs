@@ -1,13 +1,16 @@
 //! The embedder against providers that fail, stall and answer nonsense.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use memtide::config::Secret;
 use memtide::embed::{EmbedConfig, Embedder, Embedding, HttpConfig};
 use memtide::error::Error;
 use memtide::id::TenantId;
+use serde_json::json;
 
 use crate::support::stub::{EmbeddingStub, Reply, vectors};
+use crate::support::{TestApp, each, fact};
 
 async fn embedder(base_url: &str) -> Embedder {
     let config = HttpConfig {
@@ -185,4 +188,40 @@ async fn without_an_embedder_both_calls_are_unavailable() {
     assert!(off.model().is_none());
     assert!(matches!(off.embed_query(TenantId::new(), "x").await, Err(Error::Unavailable { .. })));
     assert!(matches!(off.embed_texts(TenantId::new(), &texts(1)).await, Err(Error::Unavailable { .. })));
+}
+
+#[tokio::test]
+async fn a_vector_that_is_none_leaves_its_record_to_be_found_by_its_words_c034() {
+    let bad = ["[NaN", "[Infinity", "[0", "[1e999", "[null"];
+    for bad in bad {
+        let good = "1,".repeat(383) + "1";
+        let vector = |index: usize| {
+            if index == 7 { format!("{bad}{}]", ",0".repeat(383)) } else { format!("[{good}]") }
+        };
+        let data: Vec<String> =
+            (0..50).map(|index| format!(r#"{{"index":{index},"embedding":{}}}"#, vector(index))).collect();
+        let stub =
+            EmbeddingStub::wide(384, [Reply::Body(format!(r#"{{"data":[{}]}}"#, data.join(",")))]).await;
+        let config = HttpConfig {
+            base_url: stub.base_url.clone(),
+            key: None,
+            model: "all-MiniLM-L6-v2".to_owned(),
+            dimensions: 384,
+            batch: 50,
+            timeout: Duration::from_secs(2),
+            retries: 0,
+        };
+        let embedder = Embedder::connect(EmbedConfig::Http(config)).await.unwrap();
+        let app = TestApp::start_with(Arc::new(embedder)).await;
+        let alice = app.tenant("alice").await.client;
+        let items: Vec<_> = (0..50).map(|n| fact(&format!("lamp {n}"))).collect();
+        let stored = alice.post("/v1/memory/items/batch", json!({ "items": items })).await.expect(200);
+        assert!(each(&stored["results"], "created").iter().all(|created| **created == true), "{stored}");
+        let by_words = alice.search(json!({ "query": "lamp 7", "mode": "lexical" })).await;
+        assert_eq!(by_words[0]["record"]["content"], "lamp 7");
+        let near = json!({ "query": "something else", "mode": "semantic", "limit": 100 });
+        let hits = alice.search(near).await;
+        assert_eq!(hits.len(), 49, "{bad}");
+        assert!(hits.iter().all(|hit| hit["record"]["content"] != "lamp 7"));
+    }
 }

@@ -54,6 +54,11 @@ impl EmbeddingStub {
         Self::serve(2, Duration::ZERO, replies.into_iter().collect()).await
     }
 
+    /// The same with vectors of this length, at least two.
+    pub async fn wide(dimensions: usize, replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::serve(dimensions, Duration::ZERO, replies.into_iter().collect()).await
+    }
+
     /// A provider of vectors of this length, at least two, that takes its time.
     pub async fn slow(dimensions: usize, delay: Duration) -> Self {
         Self::serve(dimensions, delay, VecDeque::new()).await
