@@ -61,7 +61,7 @@ pub async fn serve(app: App, listener: TcpListener) -> anyhow::Result<()> {
         tokio::time::sleep(DRAIN).await;
     };
     tokio::select! {
-        result = server => result?,
+        () = server => {}
         () = too_long => tracing::warn!("some requests were not finished in time"),
     }
     finish(&app).await;

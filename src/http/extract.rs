@@ -43,13 +43,18 @@ impl<T: Serialize> IntoResponse for Json<T> {
 
 /// The bytes of a body that says it is JSON.
 pub async fn json_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Response> {
-    if !says_json(request.headers()) {
+    if !says_json(request.headers()) || is_encoded(request.headers()) {
         return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response());
     }
     match tokio::time::timeout(BODY_DEADLINE, Bytes::from_request(request, state)).await {
         Ok(body) => body.map_err(IntoResponse::into_response),
         Err(_) => Err(StatusCode::REQUEST_TIMEOUT.into_response()),
     }
+}
+
+/// Whether the body is compressed or the like, which we do not undo.
+fn is_encoded(headers: &HeaderMap) -> bool {
+    headers.get_all(header::CONTENT_ENCODING).iter().any(|encoding| encoding != "identity")
 }
 
 /// `application/json` or a `+json` type, in UTF-8 (C057).
@@ -74,11 +79,22 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        check_escapes(parts.uri.query().unwrap_or_default())?;
         match axum_extra::extract::Query::from_request_parts(parts, state).await {
             Ok(axum_extra::extract::Query(value)) => Ok(Self(value)),
             Err(rejection) => Err(Error::invalid("", reason(&rejection))),
         }
     }
+}
+
+/// Refuses what the decoder of query strings would replace or pass over (C061).
+fn check_escapes(query: &str) -> Result<()> {
+    let is_hex = |text: &str| text.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    let is_text = percent_encoding::percent_decode_str(query).decode_utf8().is_ok();
+    if is_text && query.split('%').skip(1).all(is_hex) {
+        return Ok(());
+    }
+    Err(Error::invalid("", "the query string is not percent-encoded UTF-8"))
 }
 
 /// The parameters in a path.

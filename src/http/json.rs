@@ -4,6 +4,9 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Fault, Result};
 
+/// How names begin that are not for clients.
+const RESERVED: &str = "$serde_json::";
+
 /// How deep values may be nested.
 pub const MAX_DEPTH: usize = 64;
 
@@ -77,7 +80,11 @@ fn check_tokens(body: &[u8]) -> Result<()> {
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(&byte) = body.get(at) {
         match byte {
-            b'"' => at += string_length(&body[at..]),
+            b'"' => {
+                let length = string_length(&body[at..]);
+                check_name(&body[at..at + length], &body[at + length..])?;
+                at += length;
+            }
             b'[' | b'{' => {
                 depth += 1;
                 if depth > MAX_DEPTH {
@@ -112,6 +119,22 @@ fn string_length(rest: &[u8]) -> usize {
         }
     }
     rest.len()
+}
+
+/// Refuses names of members that mean something to `serde_json` itself: it would read their value as JSON once more,
+/// without any of these checks, and could not read it back from where it was stored.
+fn check_name(token: &[u8], rest: &[u8]) -> Result<()> {
+    let is_name = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
+    // Most names hold neither a dollar nor an escape that could stand for one.
+    if !is_name || !token.iter().any(|byte| b"$\\".contains(byte)) {
+        return Ok(());
+    }
+    match serde_json::from_slice::<String>(token) {
+        Ok(name) if name.starts_with(RESERVED) => {
+            Err(Error::invalid(name, format!("is reserved: no member's name may begin with {RESERVED}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_number(token: &[u8]) -> Result<()> {
@@ -178,6 +201,37 @@ mod tests {
             assert!(decode::<Value>(number.as_bytes()).is_err(), "{number}");
         }
         assert!(decode::<Value>(br#"["18446744073709551616 in \"text\""]"#).is_ok());
+    }
+
+    #[test]
+    fn names_that_the_decoder_reads_otherwise_are_refused() {
+        for body in [
+            r#"{"$serde_json::private::RawValue":"{oops"}"#,
+            r#"{"a":{"$serde_json::private::RawValue" : "[1]"}}"#,
+            r#"{"\u0024serde_json::private::RawValue":"1"}"#,
+            r#"[{"$serde_json::private::Number":"1"}]"#,
+        ] {
+            let error = decode::<Value>(body.as_bytes()).expect_err(body);
+            assert_eq!(error.code(), "invalid_request", "{body}");
+        }
+        for body in [r#"{"a":"$serde_json::private::RawValue"}"#, r#"{"$ref":"\u0024"}"#, r#"{"\\":1}"#] {
+            assert!(decode::<Value>(body.as_bytes()).is_ok(), "{body}");
+        }
+    }
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(rename_all = "snake_case")]
+    enum Sort {
+        Fact,
+    }
+
+    #[test]
+    fn a_name_from_a_list_is_a_text_and_nothing_else_r08_r58() {
+        assert_eq!(decode::<Vec<Sort>>(br#"["fact"]"#).expect("it fits"), [Sort::Fact]);
+        for body in ["[7]", "[null]", "[true]", r#"[{"fact":null}]"#, r#"[["fact"]]"#] {
+            let error = decode::<Vec<Sort>>(body.as_bytes()).expect_err(body);
+            assert_eq!(error.code(), "unprocessable", "{body}");
+        }
     }
 
     #[test]

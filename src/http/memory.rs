@@ -31,6 +31,9 @@ const READ: Needs = Needs::Right(Area::Durable, Action::Read);
 const WRITE: Needs = Needs::Right(Area::Durable, Action::Write);
 const DELETE: Needs = Needs::Right(Area::Durable, Action::Delete);
 
+/// Where batches go, which take longer than other requests.
+pub const BATCH: &str = "/v1/memory/items/batch";
+
 /// The routes of this file.
 pub const ROUTES: &[Route] = &[
     Route::new(
@@ -44,12 +47,10 @@ pub const ROUTES: &[Route] = &[
     .gives::<Remembered>()
     .with_status(201)
     .once(),
-    Route::new(Method::POST, "/v1/memory/items/batch", WRITE, "Remember up to 256 records", || {
-        post(remember_batch)
-    })
-    .takes::<RememberBatch>()
-    .gives::<BatchReply>()
-    .once(),
+    Route::new(Method::POST, BATCH, WRITE, "Remember up to 256 records", || post(remember_batch))
+        .takes::<RememberBatch>()
+        .gives::<BatchReply>()
+        .once(),
     Route::new(Method::GET, "/v1/memory/items", READ, "List records, newest first", || get(list))
         .asks::<ListQuery>()
         .gives::<RecordPage>(),
@@ -234,8 +235,11 @@ fn if_match(headers: &HeaderMap) -> Result<Option<i64>> {
     if value.trim() == "*" {
         return Ok(None);
     }
-    let digits = value.trim().trim_start_matches("W/").trim_matches('"');
-    digits.parse().map(Some).map_err(|_| Error::invalid("if-match", "must be a record's version"))
+    let value = value.trim();
+    let digits = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
+    let version = digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let rule = "must be a record's version, as in \"3\"; weak tags match nothing";
+    version.map(Some).ok_or_else(|| Error::invalid("if-match", rule))
 }
 
 fn tagged(reply: RecordReply) -> Response {

@@ -1,4 +1,4 @@
-//! A deserializer that takes objects only where a struct is expected.
+//! A deserializer that takes objects only where a struct is expected, and texts where a name from a list is.
 //!
 //! Serde's derived code also takes an array, its values in the order of the fields, so that `["user", "alice"]` would
 //! pass for a scope. There is no attribute against it; this adapter asks for a map instead of a struct.
@@ -6,7 +6,8 @@
 use std::fmt;
 
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor,
+    DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess, SeqAccess, VariantAccess,
+    Visitor,
 };
 
 /// Wraps a deserializer, a visitor, a seed or an access, all the way down.
@@ -50,11 +51,11 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
-        name: &'static str,
-        variants: &'static [&'static str],
+        _: &'static str,
+        _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_enum(name, variants, Strict(visitor))
+        self.0.deserialize_any(Named(visitor))
     }
 
     serde::forward_to_deserialize_any! {
@@ -124,6 +125,21 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
 
     fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<V::Value, A::Error> {
         self.0.visit_enum(Strict(data))
+    }
+}
+
+/// Takes the name of a variant. Serde would take an object as well, whose only member it is.
+struct Named<V>(V);
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Named<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<V::Value, E> {
+        self.0.visit_enum(name.into_deserializer())
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::draft::{check_key, parse_reference, require_namespace};
 use super::filter::Filter;
@@ -26,6 +26,9 @@ pub const RECOVERABLE_FOR: TimeDelta = TimeDelta::days(30);
 
 /// How many records one request forgets, at most.
 pub const MAX_FORGET: usize = 10_000;
+
+/// How often a record is looked at anew because others changed it meanwhile.
+const ATTEMPTS: usize = 3;
 
 /// The longest reason, in bytes.
 const MAX_REASON_BYTES: usize = 1_024;
@@ -51,7 +54,7 @@ pub struct Forget {
 }
 
 /// Which records to forget.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ForgetTarget {
     /// The record of this id.
@@ -74,6 +77,55 @@ pub enum ForgetTarget {
         /// The scope.
         scope: Scope,
     },
+}
+
+/// The members of a target. Serde takes a tagged enum apart by itself, and takes lists and numbers for it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TargetFields {
+    kind: TargetKind,
+    #[serde(default)]
+    memory_id: Option<String>,
+    #[serde(default)]
+    scope: Option<Scope>,
+    #[serde(default)]
+    namespace: Option<Namespace>,
+    #[serde(default)]
+    key: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum TargetKind {
+    Id,
+    ScopedKey,
+    Scope,
+}
+
+impl TryFrom<TargetFields> for ForgetTarget {
+    type Error = &'static str;
+
+    fn try_from(fields: TargetFields) -> Result<Self, &'static str> {
+        let TargetFields { kind, memory_id, scope, namespace, key } = fields;
+        match (kind, memory_id, scope, namespace, key) {
+            (TargetKind::Id, Some(memory_id), None, None, None) => Ok(Self::Id { memory_id }),
+            (TargetKind::Id, ..) => Err("of kind `id` has `memory_id` and nothing else"),
+            (TargetKind::ScopedKey, None, Some(scope), namespace, Some(key)) => {
+                Ok(Self::ScopedKey { scope, namespace, key })
+            }
+            (TargetKind::ScopedKey, ..) => {
+                Err("of kind `scoped_key` has `scope`, `key` and perhaps `namespace`")
+            }
+            (TargetKind::Scope, None, Some(scope), None, None) => Ok(Self::Scope { scope }),
+            (TargetKind::Scope, ..) => Err("of kind `scope` has `scope` and nothing else"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ForgetTarget {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        TargetFields::deserialize(deserializer)?.try_into().map_err(serde::de::Error::custom)
+    }
 }
 
 /// What was forgotten, or would be (PC-27).
@@ -148,21 +200,32 @@ pub async fn restore(app: &App, caller: &Caller, id: &str, key: Option<Key>) -> 
     let permit = &caller.permit(Action::Write, Area::Durable)?;
     idempotency::run(app, permit, key, |claim| async move {
         let id = parse_reference("id", id)?;
-        let known = read::find_seen(app, permit, id).await?;
-        let embedded = write::embed_record(app, permit, &known).await?;
-        with_retry(|| async {
-            let mut tx = app.db.begin(permit).await?;
-            let record = write::lock(&mut tx, permit, id).await?;
-            if record.content != known.content || record.context != known.context {
-                return Err(Error::collision());
+        for _ in 0..ATTEMPTS {
+            let known = read::find_seen(app, permit, id).await?;
+            let embedding = match known.status {
+                Status::Deleted => write::embed_record(app, permit, &known).await?.embedding,
+                _ => None,
+            };
+            let revived = with_retry(|| async {
+                let mut tx = app.db.begin(permit).await?;
+                let record = write::lock(&mut tx, permit, id).await?;
+                if record.status == Status::Deleted && write::needs_vector(&known, &record)
+                    || record.status != known.status
+                {
+                    return Ok(None);
+                }
+                let record = revive(&mut tx, app, permit, record, embedding.as_ref()).await?;
+                let answer = Answer::ok(RecordReply { record });
+                claim.settle(&mut tx, permit, &answer).await?;
+                tx.commit().await?;
+                Ok(Some(answer))
+            })
+            .await?;
+            if let Some(answer) = revived {
+                return Ok(answer);
             }
-            let record = revive(&mut tx, app, permit, record, embedded.embedding.as_ref()).await?;
-            let answer = Answer::ok(RecordReply { record });
-            claim.settle(&mut tx, permit, &answer).await?;
-            tx.commit().await?;
-            Ok(answer)
-        })
-        .await
+        }
+        Err(Error::collision())
     })
     .await
 }

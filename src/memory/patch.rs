@@ -26,22 +26,22 @@ const ATTEMPTS: usize = 3;
 #[serde(deny_unknown_fields)]
 pub struct Patch {
     /// What it says.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "present")]
     pub content: Option<String>,
     /// What sort of thing it says.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "present")]
     pub category: Option<Category>,
     /// The name under which its owner finds it.
     #[serde(default, deserialize_with = "present")]
     pub key: Option<Option<String>>,
     /// How sure the writer is, 0 to 1.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "present")]
     pub confidence: Option<f64>,
     /// How much it matters, 0 to 1.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "present")]
     pub importance: Option<f64>,
     /// How carefully it is to be shown.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "present")]
     pub sensitivity: Option<Sensitivity>,
     /// The client's own data.
     #[serde(default, deserialize_with = "present")]
@@ -50,11 +50,11 @@ pub struct Patch {
     #[serde(default, deserialize_with = "present")]
     pub expires_at: Option<Option<UnixTime>>,
     /// Where in a conversation it stands.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "present")]
     pub context: Option<Context>,
 }
 
-/// Tells a member that is null from one that is absent.
+/// Tells a member that is null from one that is absent. Where null means nothing, it does not fit.
 fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

@@ -66,6 +66,10 @@ pub struct RecordReply {
     pub record: Record,
 }
 
+/// The most text in a page, in bytes: a page with more ends early, and the next begins there. Escaped as JSON and with
+/// all else, an answer is up to eight times as long, and is in memory until the client has taken it.
+const MAX_PAGE_BYTES: usize = 1 << 20;
+
 /// A page of records, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordPage {
@@ -156,9 +160,21 @@ pub async fn list(app: &App, caller: &Caller, list: &List) -> Result<RecordPage>
     ids.truncate(limit);
     let mut records = store::find_many(&mut tx, &ids).await?;
     records.sort_by_key(|record| std::cmp::Reverse(record.id));
-    let last = ids.last().filter(|_| has_more);
-    let next_cursor = last.map(|last| cursors.cursor(&app.seal, now, last)).transpose()?;
+    let fitting = within(MAX_PAGE_BYTES, &records);
+    let has_more = has_more || fitting < records.len();
+    records.truncate(fitting);
+    let last = records.last().map(|record| record.id).filter(|_| has_more);
+    let next_cursor = last.map(|last| cursors.cursor(&app.seal, now, &last)).transpose()?;
     Ok(RecordPage { records: records.into_iter().map(|record| shown(record, now)).collect(), next_cursor })
+}
+
+/// How many of the first records have at most so many bytes of text together; at least one.
+fn within(bytes: usize, records: &[Record]) -> usize {
+    let sums = records.iter().scan(0, |sum, record| {
+        *sum += record.content.len();
+        Some(*sum)
+    });
+    sums.take_while(|sum| *sum <= bytes).count().max(1)
 }
 
 fn check_words(query: &str) -> Result<String> {

@@ -246,3 +246,46 @@ async fn erasing_leaves_nothing_and_needs_control_xc18_c171() {
     again.refused(404, "not_found");
     assert_eq!(each(&alice.get(ITEMS).await.expect(200)["records"], "id").len(), 0);
 }
+
+#[tokio::test]
+async fn a_target_is_taken_to_the_letter_r08() {
+    let app = TestApp::start_lexical().await;
+    let alice = app.tenant("alice").await.client;
+    let record = alice.remember(fact("green tea")).await;
+    let (scope, id) = (json!({ "kind": "user", "key": "alice" }), id(&record).to_owned());
+    for target in [
+        json!({ "kind": 2, "scope": scope }),
+        json!({ "kind": { "scope": null }, "scope": scope }),
+        json!(["id", id]),
+        json!({ "kind": "scope", "scope": ["user", "alice"] }),
+        json!({ "kind": "scope", "scope": scope, "key": "k" }),
+        json!({ "kind": "id", "memory_id": id, "scope": scope }),
+        json!({ "kind": "scope" }),
+        json!({ "kind": "all" }),
+        json!({ "kind": "id", "memory_id": id, "more": 1 }),
+    ] {
+        let answer = alice.post("/v1/memory/forget", json!({ "target": target })).await;
+        assert!([400, 422].contains(&answer.status.as_u16()), "{target}: {}", answer.text);
+        assert!(answer.text.contains("target"), "{}", answer.text);
+    }
+    assert_eq!(alice.listed("").await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_active_record_is_restored_at_once_while_others_change_it() {
+    let app = TestApp::start_lexical().await;
+    let alice = app.tenant("alice").await.client;
+    let record = alice.remember(fact("green tea")).await;
+    let path = format!("/v1/memory/items/{}", id(&record));
+    let change = async {
+        for n in 0..20 {
+            alice.patch(&path, json!({ "content": format!("green tea {n}") })).await.expect(200);
+        }
+    };
+    let restore = async {
+        for _ in 0..20 {
+            alice.post(&format!("{path}/restore"), json!({})).await.expect(200);
+        }
+    };
+    tokio::join!(change, restore);
+}

@@ -192,3 +192,19 @@ async fn words_that_an_older_version_stored_go_with_the_text() {
         sqlx::query_scalar("SELECT count(*) FROM memory_terms").fetch_one(&mut db).await.unwrap();
     assert_eq!(words, 2);
 }
+
+#[tokio::test]
+async fn a_weak_tag_matches_nothing_and_null_is_no_text_r48() {
+    let app = TestApp::start_lexical().await;
+    let alice = app.tenant("alice").await.client;
+    let record = alice.remember(fact("green tea")).await;
+    let path = format!("{ITEMS}/{}", id(&record));
+    for tag in ["W/\"1\"", "\"1", "\"+1\"", "+1", "\"\"", "x"] {
+        let answer = alice.with("if-match", tag).patch(&path, json!({ "importance": 0.1 })).await;
+        answer.names(400, "if-match");
+    }
+    alice.with("if-match", "\"1\"").patch(&path, json!({ "importance": 0.1 })).await.expect(200);
+    for member in ["content", "category", "confidence", "importance", "sensitivity", "context"] {
+        alice.patch(&path, json!({ member: null, "key": "tea" })).await.names(422, member);
+    }
+}

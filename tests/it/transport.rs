@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Reply, TestApp, fact, with};
+use crate::support::{Reply, TestApp, each, fact, with};
 
 const ITEMS: &str = "/v1/memory/items";
 
@@ -192,6 +192,45 @@ async fn chunked_bodies_are_read_up_to_the_limit_c045() {
     let two = head("content-length: 5\r\ncontent-length: 6\r\n");
     let answer = raw(address, &[two.as_bytes(), body.as_bytes()]).await;
     assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+}
+
+#[tokio::test]
+async fn what_we_do_not_undo_is_refused() {
+    let app = TestApp::start_lexical().await;
+    let alice = app.tenant("alice").await.client;
+    alice
+        .with("content-encoding", "gzip")
+        .post(ITEMS, fact("x"))
+        .await
+        .refused(415, "unsupported_media_type");
+    alice.with("content-encoding", "identity").post(ITEMS, fact("x")).await.expect(201);
+    for query in ["query=%ff", "query=%", "query=%4", "query=%zz"] {
+        alice.get(&format!("{ITEMS}?{query}")).await.refused(400, "invalid_request");
+    }
+    alice.get(&format!("{ITEMS}?query=%C3%A9+x")).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_page_ends_early_when_its_texts_are_long() {
+    let app = TestApp::start_lexical().await;
+    let alice = app.tenant("alice").await.client;
+    for n in 0..20 {
+        let text = format!("{n} {}", "\u{1}".repeat(65_000));
+        alice.remember(fact(&text)).await;
+    }
+    let (mut seen, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = alice.get(&format!("{ITEMS}?limit=100{cursor}")).await.expect(200);
+        let ids = each(&page["records"], "id");
+        assert!(!ids.is_empty() && ids.len() <= 16, "{}", ids.len());
+        seen.extend(ids.into_iter().map(ToString::to_string));
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    let different: std::collections::BTreeSet<&String> = seen.iter().collect();
+    assert_eq!((seen.len(), different.len()), (20, 20));
 }
 
 #[tokio::test]

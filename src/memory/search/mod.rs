@@ -95,7 +95,7 @@ pub async fn search(app: &App, caller: &Caller, search: &Search) -> Result<Searc
     let next_cursor =
         if rest.is_empty() { None } else { Some(cursors.cursor(&app.seal, now, &(rest, &degraded))?) };
     let records = visible(&mut tx, &permit, &filter, &ranked, now).await?;
-    let similar = similar(&mut tx, search, space, &ranked).await?;
+    let similar = similar(&mut tx, search, space, &records).await?;
     app.accesses.found(&permit, records.keys().copied(), now);
     let page = Page { search, query: &query, terms: &terms };
     let hits = ranked
@@ -296,12 +296,12 @@ async fn similar(
     tx: &mut TenantTx,
     search: &Search,
     space: Space,
-    ranked: &[Ranked],
+    visible: &HashMap<MemoryId, Record>,
 ) -> Result<Option<HashMap<MemoryId, Vec<MemoryId>>>> {
     if !search.include_similar {
         return Ok(None);
     }
-    let ids: Vec<MemoryId> = ranked.iter().map(|place| place.0).collect();
+    let ids: Vec<MemoryId> = visible.keys().copied().collect();
     let mut similar: HashMap<MemoryId, Vec<MemoryId>> = HashMap::new();
     for (one, other) in store::similar(tx, space.model, &ids, SIMILAR_COSINE).await? {
         similar.entry(one).or_default().push(other);

@@ -112,7 +112,7 @@ impl TestApp {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let router = self.router.clone();
-        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        tokio::spawn(http::serve(self.app.clone(), listener, router));
         address
     }
 }
