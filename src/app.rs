@@ -49,7 +49,7 @@ impl App {
         clock: Clock,
     ) -> Result<Self> {
         let db = Db::connect(&config.database)?;
-        let kv = Kv::new(&config.redis_url)?;
+        let kv = Kv::new(&config.redis)?;
         let seal = Seal::new(&config.secret);
         Ok(Self {
             config: Arc::new(config),
