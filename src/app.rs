@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::kv::Kv;
 use crate::memory::access::Accesses;
 use crate::seal::Seal;
+use crate::working;
 
 /// The parts of a running service. Cloning is cheap; clones share everything.
 #[derive(Debug, Clone)]
@@ -28,6 +29,8 @@ pub struct App {
     pub embedder: Arc<Embedder>,
     /// Who may come in.
     pub auth: Arc<Auth>,
+    /// What this node keeps in mind of working memories.
+    pub working: Arc<working::Node>,
     /// The time.
     pub clock: Clock,
     /// What was counted, for `/metrics`.
@@ -57,6 +60,7 @@ impl App {
             kv,
             embedder,
             auth: Arc::new(Auth::new()),
+            working: Arc::default(),
             clock,
             metrics,
             accesses: Accesses::default(),
@@ -70,7 +74,9 @@ impl App {
         if let Some(model) = self.embedder.model() {
             self.db.register_model(&model.name, model.dimensions).await?;
         }
-        Auth::start(self).await
+        Auth::start(self).await?;
+        tokio::spawn(working::config::follow(self.clone()));
+        Ok(())
     }
 
     /// Says that the process is about to end: it is not ready any more, and streams close.

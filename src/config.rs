@@ -209,7 +209,9 @@ impl Reader<'_> {
         if text.is_empty() {
             self.faults.push("REDIS_URL: is not set".to_owned());
         } else {
-            urls.iter().for_each(|url| self.check_url("REDIS_URL", url, &["redis", "rediss"]));
+            for url in &urls {
+                self.check_url("REDIS_URL", url, &["redis", "rediss"]);
+            }
         }
         let prefix = self.or("MEMTIDE_REDIS_PREFIX", String::new());
         // A brace would decide which node of a Cluster holds the key.

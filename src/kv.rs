@@ -2,34 +2,44 @@
 
 mod feed;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use redis::cluster::ClusterClient;
+use redis::cluster::{ClusterClient, ClusterConfig};
 use redis::cluster_async::ClusterConnection;
 use redis::cluster_routing::{RoutingInfo, SingleNodeRoutingInfo};
 use redis::{Cmd, ErrorKind, FromRedisValue, RedisError, RedisResult, ServerErrorKind, Value};
 
 pub use self::feed::{Feed, Feeds, Notice};
 
-use crate::config::Redis;
+use crate::config::{Redis, Secret};
 use crate::error::{Error, Result};
 
 /// How long a command may take before the request is answered 503.
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(250);
 
+/// The connection's own patience: a little longer, so that it is this file that gives up.
+const SILENCE: Duration = Duration::from_millis(300);
+
 /// The connection to Redis, made when it is first needed and made again when it breaks. Cloning is cheap.
 #[derive(Clone)]
 pub struct Kv {
-    link: Link,
-    prefix: Arc<str>,
+    link: Arc<RwLock<Link>>,
+    config: Arc<Redis>,
     feeds: Feeds,
 }
 
+/// A connection, and how many there were before it.
 #[derive(Clone)]
-enum Link {
+struct Link {
+    number: u64,
+    way: Way,
+}
+
+#[derive(Clone)]
+enum Way {
     Server(ConnectionManager),
     Cluster(ClusterConnection),
 }
@@ -56,17 +66,17 @@ impl Kv {
         let refuse = |error: RedisError| Error::invalid("REDIS_URL", error.to_string());
         let open = |url: &str| redis::Client::open(url).map_err(refuse);
         let clients = config.urls.iter().map(|url| open(url.expose())).collect::<Result<Vec<_>>>()?;
-        let link = if config.is_cluster { Link::cluster(config) } else { Link::server(&clients) };
+        let link = Link { number: 0, way: Way::open(config).map_err(refuse)? };
         Ok(Self {
-            link: link.map_err(refuse)?,
-            prefix: config.prefix.as_str().into(),
+            link: Arc::new(RwLock::new(link)),
+            config: Arc::new(config.clone()),
             feeds: Feeds::new(clients),
         })
     }
 
     /// What every key and channel of this deployment begins with.
     pub fn prefix(&self) -> &str {
-        &self.prefix
+        &self.config.prefix
     }
 
     /// What is published, as it comes.
@@ -102,22 +112,42 @@ impl Kv {
     }
 
     async fn try_ask<T: FromRedisValue>(&self, command: &Cmd) -> RedisResult<T> {
+        let link = self.link();
         let ask = async {
-            match self.link.clone() {
-                Link::Server(mut server) => command.query_async(&mut server).await,
-                Link::Cluster(mut cluster) => command.query_async(&mut cluster).await,
+            match link.way {
+                Way::Server(mut server) => command.query_async(&mut server).await,
+                Way::Cluster(mut cluster) => command.query_async(&mut cluster).await,
             }
         };
-        tokio::time::timeout(RESPONSE_TIMEOUT, ask).await.unwrap_or_else(|_| Err(timed_out()))
+        let answer = tokio::time::timeout(RESPONSE_TIMEOUT, ask).await;
+        answer.unwrap_or_else(|_| Err(self.give_up(link.number)))
     }
 
     /// Asks the server, or any node of a Cluster.
     async fn ask_one<T: FromRedisValue>(&self, command: Cmd) -> Result<T> {
-        let Link::Cluster(mut cluster) = self.link.clone() else { return self.ask(&command).await };
+        let Link { way: Way::Cluster(mut cluster), number } = self.link() else {
+            return self.ask(&command).await;
+        };
         let any = RoutingInfo::SingleNode(SingleNodeRoutingInfo::Random);
         let answer = tokio::time::timeout(RESPONSE_TIMEOUT, cluster.route_command(command, any)).await;
-        let value: Value = answer.unwrap_or_else(|_| Err(timed_out()))?;
+        let value: Value = answer.unwrap_or_else(|_| Err(self.give_up(number)))?;
         Ok(T::from_redis_value(value).map_err(RedisError::from)?)
+    }
+
+    fn link(&self) -> Link {
+        self.link.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Drops a connection that has not answered in time: after a failover the old one may stay silent for ever.
+    fn give_up(&self, number: u64) -> RedisError {
+        let mut link = self.link.write().unwrap_or_else(PoisonError::into_inner);
+        if link.number == number {
+            match Way::open(&self.config) {
+                Ok(way) => *link = Link { number: number + 1, way },
+                Err(error) => return error,
+            }
+        }
+        std::io::Error::from(std::io::ErrorKind::TimedOut).into()
     }
 
     /// Whether Redis answers.
@@ -139,33 +169,31 @@ impl Kv {
     }
 }
 
-impl Link {
-    fn server(clients: &[redis::Client]) -> RedisResult<Self> {
-        let none = || RedisError::from((ErrorKind::InvalidClientConfig, "there is no URL"));
+impl Way {
+    fn open(config: &Redis) -> RedisResult<Self> {
+        if config.is_cluster { Self::cluster(config) } else { Self::server(config) }
+    }
+
+    fn server(config: &Redis) -> RedisResult<Self> {
+        let url = config.urls.first().map_or("", Secret::expose);
         let config = ConnectionManagerConfig::new()
             .set_connection_timeout(Some(RESPONSE_TIMEOUT))
-            .set_response_timeout(Some(RESPONSE_TIMEOUT))
+            .set_response_timeout(Some(SILENCE))
             .set_number_of_retries(1);
-        let client = clients.first().cloned().ok_or_else(none)?;
-        ConnectionManager::new_lazy_with_config(client, config).map(Self::Server)
+        ConnectionManager::new_lazy_with_config(redis::Client::open(url)?, config).map(Self::Server)
     }
 
     fn cluster(config: &Redis) -> RedisResult<Self> {
-        let nodes = config.urls.iter().map(crate::config::Secret::expose);
-        let client = ClusterClient::builder(nodes)
+        let client = ClusterClient::builder(config.urls.iter().map(Secret::expose))
             .connection_timeout(RESPONSE_TIMEOUT)
-            .response_timeout(RESPONSE_TIMEOUT)
+            .response_timeout(SILENCE)
             .retries(3)
             .min_retry_wait(5)
             .max_retry_wait(50)
             .build()?;
-        let pending = client.get_pending_async_connection_with_config(redis::cluster::ClusterConfig::new());
+        let pending = client.get_pending_async_connection_with_config(ClusterConfig::new());
         Ok(Self::Cluster(pending))
     }
-}
-
-fn timed_out() -> RedisError {
-    std::io::Error::from(std::io::ErrorKind::TimedOut).into()
 }
 
 impl std::fmt::Debug for Kv {

@@ -4,12 +4,12 @@
 //! publishes: after a break of the connection every listener is told that something may be missing.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use redis::aio::{PubSubSink, PubSubStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, mpsc, watch};
 
 use crate::error::{Error, Result};
 
@@ -49,9 +49,34 @@ struct Shared {
 
 #[derive(Default)]
 struct Channels {
-    open: HashMap<String, broadcast::Sender<Notice>>,
+    open: HashMap<String, Channel>,
     /// The task that listens, once somebody wanted to.
     wishes: Option<mpsc::UnboundedSender<Wish>>,
+}
+
+impl Channels {
+    /// Tells the task that listens; if it is on its way out, the next one asks for everything that is open.
+    fn wish(&self, wish: Wish) {
+        self.wishes.as_ref().and_then(|wishes| wishes.send(wish).ok());
+    }
+}
+
+/// One channel that somebody listens to.
+#[derive(Clone)]
+struct Channel {
+    sender: broadcast::Sender<Notice>,
+    /// Whether Redis sends what is published there.
+    is_live: watch::Sender<bool>,
+}
+
+impl Channel {
+    /// Redis sends from now on. Nobody may be there any more to hear it.
+    fn is_heard(&self, may_miss: bool) {
+        self.is_live.send_replace(true);
+        if may_miss {
+            self.sender.send(Notice::Gap).ok();
+        }
+    }
 }
 
 enum Wish {
@@ -63,6 +88,7 @@ enum Wish {
 pub struct Feed {
     feeds: Feeds,
     channel: String,
+    is_live: watch::Receiver<bool>,
     receiver: Option<broadcast::Receiver<Notice>>,
     _place: OwnedSemaphorePermit,
 }
@@ -74,45 +100,42 @@ impl Feeds {
         Self(Arc::new(Shared { clients, channels: Mutex::default(), places }))
     }
 
-    /// Listens to a channel, unless too many do (503). The first thing to be heard is a gap: at once, or as soon as Redis listens too.
-    pub fn open(&self, channel: &str) -> Result<Feed> {
+    /// Listens to a channel, unless too many do (503).
+    pub fn open(&self, name: &str) -> Result<Feed> {
         let place = Arc::clone(&self.0.places).try_acquire_owned();
         let place = place.map_err(|_| Error::unavailable("a place among the listeners"))?;
         let mut channels = self.channels();
         if channels.wishes.as_ref().is_none_or(mpsc::UnboundedSender::is_closed) {
             let (wishes, granted) = mpsc::unbounded_channel();
-            for channel in channels.open.keys() {
-                // It cannot fail: the other end is held below.
-                let _ = wishes.send(Wish::Open(channel.clone()));
-            }
             channels.wishes = Some(wishes);
             tokio::spawn(listen(Arc::clone(&self.0), granted));
         }
-        let wish = channels.wishes.clone();
-        let sender =
-            channels.open.entry(channel.to_owned()).or_insert_with(|| broadcast::Sender::new(BEHIND));
-        let receiver = sender.subscribe();
-        if sender.receiver_count() == 1 {
-            wish.and_then(|wish| wish.send(Wish::Open(channel.to_owned())).ok());
-        } else {
-            // Redis listens already, or is asked to: whoever came earlier looks once more, which does no harm.
-            let _ = sender.send(Notice::Gap);
+        if !channels.open.contains_key(name) {
+            let channel =
+                Channel { sender: broadcast::Sender::new(BEHIND), is_live: watch::Sender::new(false) };
+            channels.open.insert(name.to_owned(), channel);
+            channels.wish(Wish::Open(name.to_owned()));
         }
-        Ok(Feed { feeds: self.clone(), channel: channel.to_owned(), receiver: Some(receiver), _place: place })
+        let channel = &channels.open[name];
+        let (receiver, is_live) = (Some(channel.sender.subscribe()), channel.is_live.subscribe());
+        Ok(Feed { feeds: self.clone(), channel: name.to_owned(), is_live, receiver, _place: place })
     }
 
-    fn channels(&self) -> std::sync::MutexGuard<'_, Channels> {
-        self.0.channels.lock().unwrap_or_else(PoisonError::into_inner)
+    fn channels(&self) -> MutexGuard<'_, Channels> {
+        self.0.channels()
     }
 }
 
 impl Feed {
+    /// Waits until Redis sends what is published.
+    pub async fn is_live(&mut self) {
+        // It cannot fail: whoever listens keeps the channel.
+        let _ = self.is_live.wait_for(|is_live| *is_live).await;
+    }
+
     /// The next thing to be heard; nothing once this listener is too far behind.
     pub async fn next(&mut self) -> Option<Notice> {
-        match self.receiver.as_mut()?.recv().await {
-            Ok(notice) => Some(notice),
-            Err(_) => None,
-        }
+        self.receiver.as_mut()?.recv().await.ok()
     }
 }
 
@@ -120,10 +143,9 @@ impl Drop for Feed {
     fn drop(&mut self) {
         self.receiver = None;
         let mut channels = self.feeds.channels();
-        if channels.open.get(&self.channel).is_some_and(|sender| sender.receiver_count() == 0) {
+        if channels.open.get(&self.channel).is_some_and(|channel| channel.sender.receiver_count() == 0) {
             channels.open.remove(&self.channel);
-            let wish = Wish::Close(self.channel.clone());
-            channels.wishes.as_ref().and_then(|wishes| wishes.send(wish).ok());
+            channels.wish(Wish::Close(self.channel.clone()));
         }
     }
 }
@@ -135,81 +157,108 @@ async fn listen(shared: Arc<Shared>, mut wishes: mpsc::UnboundedReceiver<Wish>) 
         let connection = tokio::time::timeout(CONNECT_TIMEOUT, client.get_async_pubsub()).await;
         if let Ok(Ok(connection)) = connection {
             let (sink, stream) = connection.split();
-            if pass_on(&shared, &mut wishes, sink, stream).await.is_none() {
+            let mut line = Line { shared: &shared, sink, is_first: attempt == 0 };
+            if line.hold(&mut wishes, stream).await.is_none() {
                 return;
             }
+            shared.lost();
         }
         tokio::time::sleep(RETRY).await;
-        if is_idle(&shared) {
+        if shared.is_idle() {
             return;
         }
     }
 }
 
-/// Nobody listens any more; the task ends with its connection.
-fn is_idle(shared: &Shared) -> bool {
-    let mut channels = shared.channels.lock().unwrap_or_else(PoisonError::into_inner);
-    if channels.open.is_empty() {
-        channels.wishes = None;
+impl Shared {
+    fn channels(&self) -> MutexGuard<'_, Channels> {
+        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    channels.open.is_empty()
+
+    /// Whether nobody listens any more; the task then ends with its connection.
+    fn is_idle(&self) -> bool {
+        let mut channels = self.channels();
+        if channels.open.is_empty() {
+            channels.wishes = None;
+        }
+        channels.open.is_empty()
+    }
+
+    fn lost(&self) {
+        for channel in self.channels().open.values() {
+            channel.is_live.send_replace(false);
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<Channel> {
+        self.channels().open.get(name).cloned()
+    }
 }
 
-/// Passes messages on until the connection breaks; nothing when it is not needed any more.
-async fn pass_on(
-    shared: &Shared,
-    wishes: &mut mpsc::UnboundedReceiver<Wish>,
-    mut sink: PubSubSink,
-    mut stream: PubSubStream,
-) -> Option<()> {
-    let find = |channel: &str| {
-        let channels = shared.channels.lock().unwrap_or_else(PoisonError::into_inner);
-        channels.open.get(channel).cloned()
-    };
-    let open: Vec<String> = {
-        let channels = shared.channels.lock().unwrap_or_else(PoisonError::into_inner);
-        channels.open.keys().cloned().collect()
-    };
-    for channel in open {
-        if sink.subscribe(&channel).await.is_err() {
-            return Some(());
+/// The connection that listens for all.
+struct Line<'a> {
+    shared: &'a Shared,
+    sink: PubSubSink,
+    /// Before it, nothing was heard that could have been missed.
+    is_first: bool,
+}
+
+impl Line<'_> {
+    /// Passes messages on until the connection breaks; gives nothing when it is not needed any more.
+    async fn hold(
+        &mut self,
+        wishes: &mut mpsc::UnboundedReceiver<Wish>,
+        mut stream: PubSubStream,
+    ) -> Option<()> {
+        let open: Vec<String> = self.shared.channels().open.keys().cloned().collect();
+        for name in open {
+            if !self.subscribe(&name, !self.is_first).await {
+                return Some(());
+            }
         }
-        // Nobody may be there any more to hear it.
-        find(&channel).and_then(|sender| sender.send(Notice::Gap).ok());
+        loop {
+            let is_whole = tokio::select! {
+                message = stream.next() => {
+                    let Some(message) = message else { return Some(()) };
+                    let text = String::from_utf8_lossy(message.get_payload_bytes()).into();
+                    let channel = self.shared.find(message.get_channel_name());
+                    channel.and_then(|channel| channel.sender.send(Notice::Message(text)).ok());
+                    true
+                }
+                wish = wishes.recv() => self.grant(wish?).await,
+                () = tokio::time::sleep(PING_EVERY) => {
+                    let ping = tokio::time::timeout(CONNECT_TIMEOUT, self.sink.ping::<redis::Value>()).await;
+                    matches!(ping, Ok(Ok(_)))
+                }
+            };
+            if !is_whole {
+                return Some(());
+            }
+            if self.shared.is_idle() {
+                return None;
+            }
+        }
     }
-    loop {
-        tokio::select! {
-            message = stream.next() => {
-                let Some(message) = message else { return Some(()) };
-                let text = String::from_utf8_lossy(message.get_payload_bytes()).into();
-                find(message.get_channel_name()).and_then(|sender| sender.send(Notice::Message(text)).ok());
+
+    /// Says whether the connection still works.
+    async fn grant(&mut self, wish: Wish) -> bool {
+        match wish {
+            Wish::Open(name) => self.subscribe(&name, false).await,
+            // Somebody may have opened it again in the meantime.
+            Wish::Close(name) if self.shared.find(&name).is_none() => {
+                self.sink.unsubscribe(&name).await.is_ok()
             }
-            wish = wishes.recv() => {
-                let done = match wish {
-                    Some(Wish::Open(channel)) => {
-                        let done = sink.subscribe(&channel).await;
-                        find(&channel).and_then(|sender| sender.send(Notice::Gap).ok());
-                        done
-                    }
-                    // Somebody may have opened it again in the meantime.
-                    Some(Wish::Close(channel)) if find(&channel).is_none() => sink.unsubscribe(&channel).await,
-                    Some(Wish::Close(_)) => Ok(()),
-                    None => return None,
-                };
-                if done.is_err() {
-                    return Some(());
-                }
-                if is_idle(shared) {
-                    return None;
-                }
-            }
-            () = tokio::time::sleep(PING_EVERY) => {
-                let ping = tokio::time::timeout(CONNECT_TIMEOUT, sink.ping::<redis::Value>()).await;
-                if !matches!(ping, Ok(Ok(_))) {
-                    return Some(());
-                }
-            }
+            Wish::Close(_) => true,
         }
+    }
+
+    async fn subscribe(&mut self, name: &str, may_miss: bool) -> bool {
+        let Some(channel) = self.shared.find(name) else { return true };
+        let is_done = self.sink.subscribe(name).await.is_ok();
+        if is_done {
+            channel.is_heard(may_miss);
+        }
+        is_done
     }
 }
 

@@ -90,6 +90,10 @@ const PURE: &[&str] = &[
     "memory/token.rs",
     "memory/turn.rs",
     "memory/word.rs",
+    "working/activation.rs",
+    "working/decay.rs",
+    "working/gate.rs",
+    "working/settings.rs",
 ];
 
 fn is_door(file: &str) -> bool {

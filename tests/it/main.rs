@@ -27,3 +27,4 @@ mod sizes;
 mod support;
 mod transaction;
 mod transport;
+mod working;

@@ -133,9 +133,9 @@ async fn embedder() -> Arc<Embedder> {
 }
 
 /// The Redis of a test, with a prefix of its own.
-pub fn redis_of(db: &TestDb) -> Redis {
+fn redis_of(db: &TestDb) -> Redis {
     // Set by the test that runs all others of working memory once more.
-    let cluster = find_env("MEMTIDE_TEST_REDIS_CLUSTER");
+    let cluster = find_env(super::redis::CLUSTER);
     let is_cluster = cluster.is_some();
     let urls = cluster.unwrap_or_else(|| env("REDIS_URL"));
     Redis { urls: urls.split(',').map(Secret::new).collect(), is_cluster, prefix: format!("{}:", db.name()) }
