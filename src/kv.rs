@@ -2,6 +2,7 @@
 
 mod feed;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -31,10 +32,11 @@ pub struct Kv {
     feeds: Feeds,
 }
 
-/// A connection, and how many there were before it.
+/// A connection, how many there were before it, and how many answers came on it.
 #[derive(Clone)]
 struct Link {
     number: u64,
+    answers: Arc<AtomicU64>,
     way: Way,
 }
 
@@ -66,7 +68,7 @@ impl Kv {
         let refuse = |error: RedisError| Error::invalid("REDIS_URL", error.to_string());
         let open = |url: &str| redis::Client::open(url).map_err(refuse);
         let clients = config.urls.iter().map(|url| open(url.expose())).collect::<Result<Vec<_>>>()?;
-        let link = Link { number: 0, way: Way::open(config).map_err(refuse)? };
+        let link = Link { number: 0, answers: Arc::default(), way: Way::open(config).map_err(refuse)? };
         Ok(Self {
             link: Arc::new(RwLock::new(link)),
             config: Arc::new(config.clone()),
@@ -114,23 +116,20 @@ impl Kv {
     async fn try_ask<T: FromRedisValue>(&self, command: &Cmd) -> RedisResult<T> {
         let link = self.link();
         let ask = async {
-            match link.way {
+            match link.way.clone() {
                 Way::Server(mut server) => command.query_async(&mut server).await,
                 Way::Cluster(mut cluster) => command.query_async(&mut cluster).await,
             }
         };
-        let answer = tokio::time::timeout(RESPONSE_TIMEOUT, ask).await;
-        answer.unwrap_or_else(|_| Err(self.give_up(link.number)))
+        self.in_time(&link, ask).await
     }
 
     /// Asks the server, or any node of a Cluster.
     async fn ask_one<T: FromRedisValue>(&self, command: Cmd) -> Result<T> {
-        let Link { way: Way::Cluster(mut cluster), number } = self.link() else {
-            return self.ask(&command).await;
-        };
+        let link = self.link();
+        let Way::Cluster(mut cluster) = link.way.clone() else { return self.ask(&command).await };
         let any = RoutingInfo::SingleNode(SingleNodeRoutingInfo::Random);
-        let answer = tokio::time::timeout(RESPONSE_TIMEOUT, cluster.route_command(command, any)).await;
-        let value: Value = answer.unwrap_or_else(|_| Err(self.give_up(number)))?;
+        let value: Value = self.in_time(&link, cluster.route_command(command, any)).await?;
         Ok(T::from_redis_value(value).map_err(RedisError::from)?)
     }
 
@@ -138,16 +137,26 @@ impl Kv {
         self.link.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Drops a connection that has not answered in time: after a failover the old one may stay silent for ever.
-    fn give_up(&self, number: u64) -> RedisError {
+    async fn in_time<T>(&self, link: &Link, ask: impl Future<Output = RedisResult<T>>) -> RedisResult<T> {
+        let answers = link.answers.load(Ordering::Relaxed);
+        if let Ok(result) = tokio::time::timeout(RESPONSE_TIMEOUT, ask).await {
+            link.answers.fetch_add(1, Ordering::Relaxed);
+            return result;
+        }
+        // A crowd waits for its turn on a connection that works.
+        if link.answers.load(Ordering::Relaxed) == answers {
+            self.give_up(link.number)?;
+        }
+        Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into())
+    }
+
+    /// Drops a connection that answers nobody: after a failover the old one may stay silent for ever.
+    fn give_up(&self, number: u64) -> RedisResult<()> {
         let mut link = self.link.write().unwrap_or_else(PoisonError::into_inner);
         if link.number == number {
-            match Way::open(&self.config) {
-                Ok(way) => *link = Link { number: number + 1, way },
-                Err(error) => return error,
-            }
+            *link = Link { number: number + 1, answers: Arc::default(), way: Way::open(&self.config)? };
         }
-        std::io::Error::from(std::io::ErrorKind::TimedOut).into()
+        Ok(())
     }
 
     /// Whether Redis answers.
