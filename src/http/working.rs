@@ -5,7 +5,7 @@ use axum::http::Method;
 use axum::routing::{get, post, put};
 use serde_json::Value;
 
-use super::extract::Json;
+use super::extract::{Around, Json};
 use super::json;
 use super::route::{Needs, Route};
 use crate::app::App;
@@ -68,7 +68,12 @@ async fn clear(State(app): State<App>, caller: Caller, Json(clear): Json<Clear>)
     slots::clear(&app, &caller, &clear).await.map(Json)
 }
 
-async fn inject(State(app): State<App>, caller: Caller, Json(new): Json<Inject>) -> Result<Json<Injected>> {
+/// The value stands one level deep in the body.
+async fn inject(
+    State(app): State<App>,
+    caller: Caller,
+    Around(new): Around<1, Inject>,
+) -> Result<Json<Injected>> {
     slots::inject(&app, &caller, new).await.map(Json)
 }
 

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::Method;
 use axum::routing::{get, post};
 
-use super::extract::{Json, Query};
+use super::extract::{Around, Json, Query};
 use super::once::Once;
 use super::route::{Needs, Route};
 use crate::app::App;
@@ -80,7 +80,12 @@ async fn look(State(app): State<App>, caller: Caller, Query(look): Query<Look>) 
     workspace::look(&app, &caller, look).await.map(Json)
 }
 
-async fn offer(State(app): State<App>, caller: Caller, Json(offer): Json<Offer>) -> Result<Json<Offered>> {
+/// A value stands three levels deep in the body.
+async fn offer(
+    State(app): State<App>,
+    caller: Caller,
+    Around(offer): Around<3, Offer>,
+) -> Result<Json<Offered>> {
     offer::offer(&app, &caller, offer).await.map(Json)
 }
 

@@ -57,8 +57,8 @@ pub enum BindingSource {
     Perception,
 }
 
-/// Refuses too many bindings, and variables that are no names.
-pub fn check(bindings: &[Binding]) -> Result<()> {
+/// Refuses too many bindings, variables that are no names, and more bytes of JSON than a value may have.
+pub fn check(bindings: &[Binding], max_bytes: usize) -> Result<()> {
     if bindings.len() > MAX_BINDINGS {
         let rule = format!("must be {MAX_BINDINGS} at most");
         return Err(Error::over_limit("bindings", rule, MAX_BINDINGS as u64, bindings.len() as u64));
@@ -66,6 +66,10 @@ pub fn check(bindings: &[Binding]) -> Result<()> {
     for (place, binding) in bindings.iter().enumerate() {
         check_identifier(&binding.variable, MAX_VARIABLE_BYTES)
             .map_err(|error| error.inside("variable").inside(&format!("bindings[{place}]")))?;
+    }
+    let size = serde_json::to_vec(bindings).map_err(Error::internal)?.len();
+    if !bindings.is_empty() && size > max_bytes {
+        return Err(Error::too_large("bindings", max_bytes as u64, size as u64));
     }
     Ok(())
 }

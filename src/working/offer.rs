@@ -196,7 +196,7 @@ fn check_item(item: &OfferedItem, config: &WorkingMemoryConfig) -> Result<String
     if let Some(chunk) = &item.chunk {
         check_identifier(chunk, MAX_CHUNK_BYTES).map_err(|error| error.inside("chunk"))?;
     }
-    binding::check(&item.bindings)?;
+    binding::check(&item.bindings, config.max_value_bytes)?;
     check_value(&item.value, config)
 }
 

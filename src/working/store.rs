@@ -46,6 +46,9 @@ fn step(parts: &[&str]) -> Script {
 /// write has to be told to the tenant's list.
 const SLACK_PART: u64 = 64;
 
+/// How much later than at the first attempt a step may be done once its namespace is reserved.
+const RETRY_MARGIN_MS: u64 = 500;
+
 /// How many snapshots of a namespace are kept at the same time, and how long.
 pub const MAX_SNAPSHOTS: usize = 16;
 /// How long a snapshot is kept.
@@ -109,7 +112,9 @@ impl<'a> Store<'a> {
             }
             return Ok(reply);
         }
-        let until = reply.get::<i64>(0)? + i64::try_from(self.slack_ms).unwrap_or(i64::MAX);
+        // Until the second attempt some time has passed, which may be more than the slack of a short life.
+        let margin = self.slack_ms.max(RETRY_MARGIN_MS);
+        let until = reply.get::<i64>(0)? + i64::try_from(margin).unwrap_or(i64::MAX);
         let version = self.reserve(until).await?;
         let result = self.try_step(script, until, version, arguments).await;
         if let Ok(reply) = &result {

@@ -23,6 +23,9 @@ use crate::time::UnixTime;
 /// What asks for a new snapshot.
 const NEW_SNAPSHOT: &str = "new";
 
+/// The largest snapshot, in bytes: Redis holds up to 16 of each namespace.
+const MAX_SNAPSHOT_BYTES: usize = 8 << 20;
+
 /// How to look.
 #[derive(Debug, Default, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -150,6 +153,9 @@ async fn keep(store: &Store<'_>, mut workspace: Workspace) -> Result<Workspace> 
     let id = EventId::new().to_string().replacen("evt", "snp", 1);
     workspace.snapshot = Some(id.clone());
     let content = serde_json::to_string(&workspace).map_err(Error::internal)?;
+    if content.len() > MAX_SNAPSHOT_BYTES {
+        return Err(Error::too_large("snapshot", MAX_SNAPSHOT_BYTES as u64, content.len() as u64));
+    }
     if store.keep_snapshot(&id, &content).await? {
         return Ok(workspace);
     }

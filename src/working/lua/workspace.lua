@@ -115,6 +115,9 @@ local function finish(outcome, ...)
             redis.call('HSET', key, 'h', cjson.encode({ version, count, next_end, last_end, told, focus }))
             redis.call('PEXPIRE', key, math.max(last_end - now, 0) + JANITOR_MS)
         end
+    else
+        -- Nothing was written, and what was reserved for it is not needed.
+        told = told_before
     end
     if #events > 0 then
         redis.call('PUBLISH', channel, '{"from":' .. version_before .. ',"version":' .. version .. ',"at_ms":' .. now

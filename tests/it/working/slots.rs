@@ -213,8 +213,10 @@ async fn failures_have_an_order_and_leave_no_trace_a615_a617_xac12_xac15() {
         json!([{ "id": "a", "value": "kept" }]),
         "A-617"
     );
-    // XA-C15: a refusal at 0 slots counts no namespace.
+    // XA-C15: a refusal at 0 slots counts no namespace, and neither does an offer for which there is no room.
     assert!(client.clear("a").await);
+    let reply = other.offer(json!([{ "id": "x", "value": 1 }])).await;
+    assert_eq!(reply["verdicts"][0]["reason"], "no_room");
     other.inject("id", json!(1)).await.refused(409, "working_memory_capacity");
     client.configure(json!({ "max_namespace_entries": 1 })).await;
     client.inject("a", json!(1)).await.expect(200);
