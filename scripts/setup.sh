@@ -114,5 +114,8 @@ write_env "$dev/stack.env" DATABASE_URL DATABASE_ADMIN_URL REDIS_URL MEMTIDE_SEC
 REDIS_URL=$test_redis
 # shellcheck disable=SC2034 # used by name; some tests kill a Postgres of their own, which takes its programs
 [ "$stack" != local ] || MEMTIDE_TEST_PG_BIN=$pg_bin
-write_env "$dev/test.env" DATABASE_URL DATABASE_ADMIN_URL REDIS_URL MEMTIDE_MODEL_DIR MEMTIDE_TEST_PG_BIN
+# shellcheck disable=SC2034 # used by name; some tests start Redis servers of their own, and a Cluster
+MEMTIDE_TEST_REDIS_SERVER=$(test_redis_server)
+write_env "$dev/test.env" DATABASE_URL DATABASE_ADMIN_URL REDIS_URL MEMTIDE_MODEL_DIR MEMTIDE_TEST_PG_BIN \
+    MEMTIDE_TEST_REDIS_SERVER
 say "services are ready"

@@ -15,6 +15,7 @@ use crate::kv::Kv;
 use crate::memory::access::Accesses;
 use crate::memory::search::Resident;
 use crate::seal::Seal;
+use crate::working;
 
 /// The parts of a running service. Cloning is cheap; clones share everything.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub struct App {
     pub embedder: Arc<Embedder>,
     /// Who may come in.
     pub auth: Arc<Auth>,
+    /// What this node keeps in mind of working memories.
+    pub working: Arc<working::Node>,
     /// The time.
     pub clock: Clock,
     /// What was counted, for `/metrics`.
@@ -52,7 +55,7 @@ impl App {
         clock: Clock,
     ) -> Result<Self> {
         let db = Db::connect(&config.database)?;
-        let kv = Kv::new(&config.redis_url)?;
+        let kv = Kv::new(&config.redis)?;
         let seal = Seal::new(&config.secret);
         Ok(Self {
             config: Arc::new(config),
@@ -60,6 +63,7 @@ impl App {
             kv,
             embedder,
             auth: Arc::new(Auth::new()),
+            working: Arc::default(),
             clock,
             metrics,
             accesses: Accesses::default(),
@@ -74,7 +78,9 @@ impl App {
         if let Some(model) = self.embedder.model() {
             self.db.register_model(&model.name, model.dimensions).await?;
         }
-        Auth::start(self).await
+        Auth::start(self).await?;
+        tokio::spawn(working::config::follow(self.clone()));
+        Ok(())
     }
 
     /// Says that the process is about to end: it is not ready any more, and streams close.

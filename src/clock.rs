@@ -19,6 +19,11 @@ impl Clock {
         DateTime::from_timestamp_micros(now).unwrap_or(DateTime::<Utc>::MAX_UTC)
     }
 
+    /// By how much the clock is off the time of day, for what is timed elsewhere, as in Redis.
+    pub fn shifted_by(&self) -> TimeDelta {
+        TimeDelta::microseconds(self.shift_micros.load(Ordering::Relaxed))
+    }
+
     /// Moves the clock for everybody who shares it, by this much more.
     pub fn shift(&self, by: TimeDelta) {
         let micros = by.num_microseconds().unwrap_or(i64::MAX / 4);

@@ -20,7 +20,7 @@ pub struct Config {
     /// The Postgres that holds what must last.
     pub database: Database,
     /// The Redis that holds working memory.
-    pub redis_url: Secret,
+    pub redis: Redis,
     /// The deployment secret: seals the signing keys. At least 32 bytes.
     pub secret: Secret,
     /// What turns text into vectors.
@@ -55,6 +55,17 @@ pub struct Database {
     pub admin_url: Option<Secret>,
     /// Connections of this process, at most.
     pub pool: u32,
+}
+
+/// The Redis that holds working memory.
+#[derive(Debug, Clone)]
+pub struct Redis {
+    /// The server's URL; of a Cluster, one or more of its nodes.
+    pub urls: Vec<Secret>,
+    /// Whether the URLs name nodes of a Redis Cluster.
+    pub is_cluster: bool,
+    /// What every key and channel begins with, so that deployments can share a Redis.
+    pub prefix: String,
 }
 
 /// How telemetry leaves the process.
@@ -121,7 +132,7 @@ impl Config {
                 admin_url: env.optional_url("DATABASE_ADMIN_URL", POSTGRES).map(Secret),
                 pool: env.within("MEMTIDE_DB_POOL", (2 * cores).max(8), 1, 1_000),
             },
-            redis_url: env.url("REDIS_URL", &["redis", "rediss"]),
+            redis: env.redis(),
             secret: env.secret("MEMTIDE_SECRET", 32),
             embedding: env.embedding(cores),
             telemetry: Telemetry {
@@ -191,16 +202,39 @@ impl Reader<'_> {
         Secret(self.optional_url(name, schemes).unwrap_or_default())
     }
 
-    /// The fault does not repeat the value: it may hold a password.
+    fn redis(&mut self) -> Redis {
+        let is_cluster = self.one_of("MEMTIDE_REDIS_CLUSTER", &["0", "1"]) == "1";
+        let text = self.text("REDIS_URL").unwrap_or_default();
+        let urls: Vec<&str> = if is_cluster { text.split(',').map(str::trim).collect() } else { vec![&text] };
+        if text.is_empty() {
+            self.faults.push("REDIS_URL: is not set".to_owned());
+        } else {
+            for url in &urls {
+                self.check_url("REDIS_URL", url, &["redis", "rediss"]);
+            }
+        }
+        let prefix = self.or("MEMTIDE_REDIS_PREFIX", String::new());
+        // A brace would decide which node of a Cluster holds the key.
+        if !prefix.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b)) {
+            self.faults.push("MEMTIDE_REDIS_PREFIX: may hold letters, digits and -_.: only".to_owned());
+        }
+        Redis { urls: urls.into_iter().map(Secret::new).collect(), is_cluster, prefix }
+    }
+
     fn optional_url(&mut self, name: &str, schemes: &[&str]) -> Option<String> {
         let text = self.text(name)?;
+        self.check_url(name, &text, schemes);
+        Some(text)
+    }
+
+    /// The fault does not repeat the value: it may hold a password.
+    fn check_url(&mut self, name: &str, text: &str, schemes: &[&str]) {
         let scheme = text.split_once("://").map(|(scheme, _)| scheme);
         if !scheme.is_some_and(|scheme| schemes.contains(&scheme)) {
             self.faults.push(format!("{name}: does not start with {}://", schemes.join(":// or ")));
-        } else if let Err(error) = reqwest::Url::parse(&text) {
+        } else if let Err(error) = reqwest::Url::parse(text) {
             self.faults.push(format!("{name}: {error}"));
         }
-        Some(text)
     }
 
     fn filter(&mut self, name: &str) -> String {
@@ -273,6 +307,31 @@ mod tests {
         assert_eq!(config.http.address.to_string(), "127.0.0.1:8080");
         assert_eq!(config.http.public_url, "http://127.0.0.1:8080");
         assert!(config.telemetry.json && !config.local);
+        assert!(!config.redis.is_cluster && config.redis.prefix.is_empty());
+    }
+
+    #[test]
+    fn a_cluster_is_named_by_some_of_its_nodes() {
+        let config = Config::read(env(&[
+            ("MEMTIDE_REDIS_CLUSTER", "1"),
+            ("REDIS_URL", "redis://:p@one:1, rediss://:p@two:2"),
+            ("MEMTIDE_REDIS_PREFIX", "stage:"),
+        ]))
+        .expect("is right");
+        let urls: Vec<&str> = config.redis.urls.iter().map(Secret::expose).collect();
+        assert_eq!(
+            (urls, config.redis.prefix.as_str()),
+            (vec!["redis://:p@one:1", "rediss://:p@two:2"], "stage:")
+        );
+        for wrong in [("REDIS_URL", "redis://one:1,http://two:2"), ("MEMTIDE_REDIS_PREFIX", "a{b}")] {
+            let variables = [wrong, ("MEMTIDE_REDIS_CLUSTER", "1")];
+            let env = env(&[]);
+            let read = |name: &str| {
+                let found = variables.iter().find(|(key, _)| *key == name);
+                found.map(|(_, value)| (*value).to_owned()).or_else(|| env(name))
+            };
+            assert!(Config::read(read).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

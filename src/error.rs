@@ -39,6 +39,12 @@ pub enum Error {
     /// The state of the thing does not allow it: 409.
     #[error("{0}")]
     Conflict(Cow<'static, str>),
+    /// There is no place left in the working memory, and nothing may be taken out for it: 409.
+    #[error("{0}")]
+    Capacity(&'static str),
+    /// A slot would end after all time: 500, the one fault of ours whose words are told.
+    #[error("working memory expiry overflow")]
+    ExpiryOverflow,
     /// An earlier request with the same idempotency key is still running: 409 with `Retry-After`.
     #[error("a request with this idempotency key is still running")]
     StillRunning,
@@ -134,7 +140,7 @@ impl KeptError {
             Error::Unprocessable(_) => 422,
             Error::TooLarge(_) => 413,
             Error::NotFound(_) => 404,
-            Error::Conflict(_) => 409,
+            Error::Conflict(_) | Error::Capacity(_) => 409,
             Error::Stale { .. } => 412,
             _ => return None,
         };
@@ -246,12 +252,13 @@ impl Error {
             Self::TenantSuspended => "tenant_suspended",
             Self::NotFound(_) => "not_found",
             Self::Conflict(_) | Self::StillRunning => "conflict",
+            Self::Capacity(_) => "working_memory_capacity",
             Self::Stale { .. } => "precondition_failed",
             Self::TooLarge(_) => "payload_too_large",
             Self::Kept(kept) => &kept.report.code,
             Self::IdempotencyMismatch => "idempotency_mismatch",
             Self::Unavailable { .. } => "unavailable",
-            Self::Internal(_) => "internal",
+            Self::Internal(_) | Self::ExpiryOverflow => "internal",
         }
     }
 }

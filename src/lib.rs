@@ -29,6 +29,7 @@ pub mod seal;
 pub mod telemetry;
 pub mod tenant;
 pub mod time;
+pub mod working;
 
 /// The migrations, built into the program.
 pub static MIGRATOR: sqlx::migrate::Migrator = sqlx::migrate!();

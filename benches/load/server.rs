@@ -14,6 +14,9 @@ use crate::client::Stack;
 /// What cargo built together with this bench, in the same profile.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_memtide");
 
+/// What its keys in Redis begin with.
+pub const REDIS_PREFIX: &str = "bench:";
+
 /// Longer than any start takes, the migrations included.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -41,6 +44,7 @@ impl Server {
             .env("MEMTIDE_MODEL_DIR", fs::canonicalize(model_dir).context("MEMTIDE_MODEL_DIR")?)
             .env("MEMTIDE_PORT", port.to_string())
             .env("MEMTIDE_DEV_DIR", ".dev")
+            .env("MEMTIDE_REDIS_PREFIX", REDIS_PREFIX)
             .env_remove("MEMTIDE_PUBLIC_URL")
             .env_remove("MEMTIDE_METRICS_ADDR")
             .env_remove("MEMTIDE_ACCESS_TOKEN")

@@ -106,6 +106,16 @@ impl Caller {
         Ok(Permit { claims: Arc::clone(&self.claims), action })
     }
 
+    /// Proves that the caller may see or change the tenant's own settings, or refuses with 403. Grants no memory right.
+    pub fn control(&self, action: Action) -> Result<Permit> {
+        self.require_control()?;
+        if action != Action::Read {
+            self.require_recent()?;
+        }
+        // A permit to write would make the namespace, which settings do not belong to.
+        Ok(Permit { claims: Arc::clone(&self.claims), action: Action::Read })
+    }
+
     fn require_recent(&self) -> Result<()> {
         if self.may_write { Ok(()) } else { Err(Error::unavailable("the list of revoked tokens")) }
     }
@@ -205,6 +215,11 @@ impl OperatorPermit {
 
     /// The right to work within one tenant's namespace, in the name of the system: everything, in every scope.
     pub fn within(&self, tenant: TenantId, namespace: Namespace) -> Permit {
+        Permit { claims: self.caller_within(tenant, namespace).claims, action: Action::Write }
+    }
+
+    /// A caller who holds every right within one tenant's namespace, in the name of the system.
+    pub fn caller_within(&self, tenant: TenantId, namespace: Namespace) -> Caller {
         let sensitivity = Sensitivity::ALL.into_iter().collect();
         let claims = Claims {
             tenant,
@@ -220,7 +235,7 @@ impl OperatorPermit {
             ancestors: Vec::new(),
             epochs: Epochs::default(),
         };
-        Permit { claims: Arc::new(claims), action: Action::Write }
+        Caller::new(Arc::new(claims), true)
     }
 
     /// Who it is, for the audit log.

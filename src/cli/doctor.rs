@@ -146,7 +146,7 @@ fn judge_database(findings: &mut Findings, seen: &db::Inspection) {
 }
 
 async fn check_redis(findings: &mut Findings, config: &Config) -> anyhow::Result<()> {
-    let kv = Kv::new(&config.redis_url)?;
+    let kv = Kv::new(&config.redis)?;
     if kv.ping().await.is_err() {
         findings.fault("redis", "does not answer at REDIS_URL: working memory is unavailable");
         return Ok(());

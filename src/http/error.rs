@@ -51,12 +51,12 @@ pub fn status(error: &Error) -> StatusCode {
         Error::Unauthorized(_) => StatusCode::UNAUTHORIZED,
         Error::Forbidden(_) | Error::DatabaseMismatch | Error::TenantSuspended => StatusCode::FORBIDDEN,
         Error::NotFound(_) => StatusCode::NOT_FOUND,
-        Error::Conflict(_) | Error::StillRunning => StatusCode::CONFLICT,
+        Error::Conflict(_) | Error::Capacity(_) | Error::StillRunning => StatusCode::CONFLICT,
         Error::Kept(kept) => StatusCode::from_u16(kept.status).unwrap_or(StatusCode::CONFLICT),
         Error::Stale { .. } => StatusCode::PRECONDITION_FAILED,
         Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
         Error::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
-        Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        Error::Internal(_) | Error::ExpiryOverflow => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

@@ -32,6 +32,19 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
+/// A JSON body in which values of [`json::MAX_DEPTH`] levels stand inside some levels of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Around<const LEVELS: usize, T>(pub T);
+
+impl<const LEVELS: usize, T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Around<LEVELS, T> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
+        let body = json_body(request, state).await?;
+        json::decode_within(&body, json::MAX_DEPTH + LEVELS).map(Self).map_err(IntoResponse::into_response)
+    }
+}
+
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
         match serde_json::to_vec(&self.0) {

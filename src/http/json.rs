@@ -15,8 +15,13 @@ pub const MAX_DEPTH: usize = 64;
 /// JSON that is broken, nested too deep, or holds a number that would be changed is `Invalid`; JSON that does not fit
 /// the type is `Unprocessable`; a value that fits and breaks its type's rule is `Invalid`.
 pub fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+    decode_within(body, MAX_DEPTH)
+}
+
+/// The same for a body that may be nested deeper, because a value of [`MAX_DEPTH`] stands inside it.
+pub fn decode_within<T: DeserializeOwned>(body: &[u8], max_depth: usize) -> Result<T> {
     let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
-    check_tokens(body)?;
+    check_tokens(body, max_depth)?;
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let strict = super::strict::Strict::new(&mut deserializer);
     let value = serde_path_to_error::deserialize(strict).map_err(|error| {
@@ -75,8 +80,8 @@ fn member(rule: &str) -> Option<&str> {
         .map(|(name, _)| name)
 }
 
-/// Refuses integers that no integer type holds, which would become floats, and nesting beyond [`MAX_DEPTH`].
-fn check_tokens(body: &[u8]) -> Result<()> {
+/// Refuses integers that no integer type holds, which would become floats, and nesting beyond a limit.
+fn check_tokens(body: &[u8], max_depth: usize) -> Result<()> {
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(&byte) = body.get(at) {
         match byte {
@@ -87,9 +92,9 @@ fn check_tokens(body: &[u8]) -> Result<()> {
             }
             b'[' | b'{' => {
                 depth += 1;
-                if depth > MAX_DEPTH {
-                    let rule = format!("is nested deeper than {MAX_DEPTH} levels");
-                    return Err(Error::over_limit("body", rule, MAX_DEPTH as u64, depth as u64));
+                if depth > max_depth {
+                    let rule = format!("is nested deeper than {max_depth} levels");
+                    return Err(Error::over_limit("body", rule, max_depth as u64, depth as u64));
                 }
                 at += 1;
             }

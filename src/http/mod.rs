@@ -15,6 +15,9 @@ mod openapi;
 pub mod route;
 mod serve;
 mod strict;
+pub mod working;
+pub mod working_engine;
+pub mod working_events;
 
 use axum::Router;
 
@@ -28,7 +31,18 @@ use crate::app::App;
 /// Every route there is. The router, the OpenAPI document and the isolation test are built from this one table, so that
 /// a route that is not in it does not exist.
 pub fn routes() -> impl Iterator<Item = &'static Route> {
-    [health::ROUTES, auth::ROUTES, memory::ROUTES, admin::ROUTES, admin_key::ROUTES].into_iter().flatten()
+    [
+        health::ROUTES,
+        auth::ROUTES,
+        memory::ROUTES,
+        working::ROUTES,
+        working_engine::ROUTES,
+        working_events::ROUTES,
+        admin::ROUTES,
+        admin_key::ROUTES,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The whole API. Metrics are not in it when they have an address of their own.

@@ -37,7 +37,7 @@ fn document(routes: impl Iterator<Item = &'static Route>) -> Value {
         "info": {
             "title": "Memtide",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "A memory backend for AI agents: durable memory that is searched by meaning and by words.",
+            "description": "A memory backend for AI agents: a live working memory, and durable memory that is searched by meaning and by words.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
         "paths": paths,
@@ -93,6 +93,10 @@ fn needs(needs: Needs) -> String {
         Needs::ApiKey => "Needs an API key as bearer.".to_owned(),
         Needs::Capability => "Needs any capability or personal token.".to_owned(),
         Needs::Right(area, action) => format!("Needs `{action}` on `{area}`."),
+        Needs::Rights(rights) => {
+            let each = rights.iter().map(|(area, action)| format!("`{action}` on `{area}`"));
+            format!("Needs {}.", each.collect::<Vec<_>>().join(" and "))
+        }
         Needs::RightAndControl(area, action) => format!("Needs `{action}` on `{area}`, and control."),
         Needs::Control => "Needs control of the tenant.".to_owned(),
         Needs::Operator => "Needs an operator key as bearer.".to_owned(),
@@ -103,7 +107,11 @@ fn security(needs: Needs) -> Value {
     match needs {
         Needs::Nothing => json!([]),
         Needs::ApiKey | Needs::Operator => json!([{ "bearer": [] }]),
-        Needs::Capability | Needs::Right(..) | Needs::RightAndControl(..) | Needs::Control => {
+        Needs::Capability
+        | Needs::Right(..)
+        | Needs::Rights(_)
+        | Needs::RightAndControl(..)
+        | Needs::Control => {
             json!([{ "capability": [] }, { "bearer": [] }])
         }
     }

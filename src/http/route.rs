@@ -46,6 +46,8 @@ pub enum Needs {
     Capability,
     /// A right.
     Right(Area, Action),
+    /// Each of these rights.
+    Rights(&'static [(Area, Action)]),
     /// A right, and control of the tenant.
     RightAndControl(Area, Action),
     /// Control of the tenant.

@@ -25,6 +25,7 @@ use crate::memory::check_identifier;
 use crate::memory::text::holds_nul;
 use crate::page::{CursorScope, Page, PageRequest};
 use crate::time::UnixTime;
+use crate::working;
 
 /// The largest `settings`, in bytes of JSON.
 const MAX_SETTINGS_BYTES: usize = 16 * 1024;
@@ -264,6 +265,8 @@ async fn erase(app: &App, permit: &OperatorPermit, id: TenantId, confirm: &str) 
         return Err(Error::invalid("confirm", "must be the tenant's slug: everything it has will be erased"));
     }
     store::erase(&mut tx, id).await?;
+    // Before the end is written down, so that a tenant of which slots may be left is not called erased.
+    working::erase(app, id).await?;
     store::mark_deleted(&mut tx, id, now).await?;
     tx.audit(permit, Some(id), DELETED, &id.to_string(), now).await?;
     store::notify(&mut tx).await?;
@@ -277,9 +280,13 @@ async fn erase(app: &App, permit: &OperatorPermit, id: TenantId, confirm: &str) 
 pub async fn sweep(app: &App) -> Result<u64> {
     let mut tx = app.db.begin_operator(&OperatorPermit::service()).await?;
     let mut rows = 0;
-    for id in store::erased_since(&mut tx, app.clock.now() - SWEPT_FOR).await? {
+    let erased = store::erased_since(&mut tx, app.clock.now() - SWEPT_FOR).await?;
+    for &id in &erased {
         rows += store::erase(&mut tx, id).await?;
     }
     tx.commit().await?;
+    for id in erased {
+        rows += working::erase(app, id).await?;
+    }
     Ok(rows)
 }

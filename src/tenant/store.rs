@@ -22,6 +22,7 @@ const ERASED: &[&str] = &[
     "namespaces",
     "events",
     "idempotency_keys",
+    "working_memory_configs",
     "personal_tokens",
     "api_keys",
     "revocations",

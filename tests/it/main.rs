@@ -28,3 +28,4 @@ mod sizes;
 mod support;
 mod transaction;
 mod transport;
+mod working;

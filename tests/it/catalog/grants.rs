@@ -16,6 +16,7 @@ pub const GRANTS: &[&str] = &[
     "memtide_app namespaces INSERT,SELECT,UPDATE",
     "memtide_app revocations INSERT,SELECT",
     "memtide_app tenants SELECT",
+    "memtide_app working_memory_configs INSERT,SELECT,UPDATE",
     // Work across tenants. The audit log is written and, with its tenant, erased; never changed.
     "memtide_operator api_keys DELETE,INSERT,SELECT,UPDATE",
     "memtide_operator audit_log DELETE,INSERT,SELECT",
@@ -33,4 +34,5 @@ pub const GRANTS: &[&str] = &[
     "memtide_operator revocations DELETE,INSERT,SELECT,UPDATE",
     "memtide_operator signing_keys DELETE,INSERT,SELECT,UPDATE",
     "memtide_operator tenants DELETE,INSERT,SELECT,UPDATE",
+    "memtide_operator working_memory_configs DELETE,INSERT,SELECT,UPDATE",
 ];

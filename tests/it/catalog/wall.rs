@@ -57,6 +57,7 @@ async fn fill(app: &TestApp, tenant: &Made) {
     app.personal_token(tenant.id, token).await;
     let other = app.exchange(&tenant.key, json!({ "namespace": "default" })).await;
     app.anyone().capability(&other).post("/v1/auth/revoke", json!({})).await.expect(200);
+    tenant.client.configure(json!({})).await;
 }
 
 async fn tables(superuser: &mut PgConnection) -> Vec<String> {

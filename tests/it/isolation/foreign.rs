@@ -50,7 +50,9 @@ impl Rows<'_> {
                 let ns = format!(
                     "ns = (SELECT ns FROM namespaces n WHERE n.tenant_id = t.tenant_id AND n.name = '{name}')"
                 );
-                stage.rows_where(&["tenant_id", "ns"], &ns).await
+                let mut rows = stage.rows_where(&["tenant_id", "ns"], &ns).await;
+                rows.extend(stage.slots(&format!(":{name}}}")).await);
+                rows
             }
             Self::Records => {
                 let ids = format!("memory_id IN ('{}', '{}')", uuid(memory), uuid(forgotten));

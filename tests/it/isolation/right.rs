@@ -27,6 +27,10 @@ fn enough_and_lacking(needs: Needs) -> (Value, Vec<Value>) {
         Needs::Right(area, action) => {
             (request(&only(area, action), false), vec![request(&all_but(area, action), true)])
         }
+        Needs::Rights(rights) => (
+            request(&Rights::of(rights.iter().copied()), false),
+            rights.iter().map(|&(area, action)| request(&all_but(area, action), true)).collect(),
+        ),
         Needs::RightAndControl(area, action) => (
             request(&only(area, action), true),
             vec![request(&all_but(area, action), true), request(&Rights::all(), false)],

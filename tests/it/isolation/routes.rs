@@ -28,6 +28,20 @@ pub const ROUTES: &[&str] = &[
     "POST /v1/memory/search Right(Durable, Read)",
     "POST /v1/memory/context Right(Durable, Read)",
     "POST /v1/memory/forget Right(Durable, Delete)",
+    "GET /v1/working-memory/slots Right(Working, Read)",
+    "GET /v1/working-memory/config Control",
+    "PUT /v1/working-memory/config Control",
+    "GET /v1/working-memory/stats Right(Working, Read)",
+    "POST /v1/working-memory/slots/clear Right(Working, Delete)",
+    "POST /v1/working-memory/slots/inject Right(Working, Write)",
+    "GET /v1/working-memory/workspace Right(Working, Read)",
+    "POST /v1/working-memory/workspace/offer Right(Working, Write)",
+    "POST /v1/working-memory/slots/rehearse Right(Working, Write)",
+    "POST /v1/working-memory/focus Right(Working, Write)",
+    "POST /v1/working-memory/focus/release Right(Working, Write)",
+    "POST /v1/working-memory/slots/consolidate Rights([(Working, Read), (Durable, Write)])",
+    "POST /v1/working-memory/clear Right(Working, Delete)",
+    "GET /v1/working-memory/events Right(Working, Read)",
     "POST /v1/admin/tenants Operator",
     "GET /v1/admin/tenants Operator",
     "GET /v1/admin/tenants/{id} Operator",
@@ -42,6 +56,9 @@ pub const ROUTES: &[&str] = &[
     "GET /v1/admin/tenants/{id}/tokens Operator",
     "DELETE /v1/admin/tenants/{id}/tokens/{token_id} Operator",
 ];
+
+/// The slot that every namespace of the stage has.
+pub const SLOT: &str = "slot";
 
 /// What a request is aimed at: ids as they are written, and words by which a search finds the records.
 #[derive(Debug, Clone)]
@@ -99,6 +116,29 @@ impl Call {
             ("POST", "/v1/memory/search" | "/v1/memory/context") => (path, Some(search)),
             ("POST", "/v1/memory/forget") => {
                 (path, Some(json!({ "target": { "kind": "id", "memory_id": target.memory } })))
+            }
+            ("PUT", "/v1/working-memory/config") => {
+                let settings = json!({ "max_slots": 9, "ttl_seconds": 60, "max_value_bytes": 100,
+                    "max_namespace_entries": 5, "max_slot_id_bytes": 64 });
+                (path, Some(settings))
+            }
+            ("POST", "/v1/working-memory/slots/inject") => {
+                (path, Some(json!({ "id": SLOT, "value": "another note" })))
+            }
+            ("POST", "/v1/working-memory/workspace/offer") => {
+                (path, Some(json!({ "items": [{ "id": SLOT, "value": "another note" }] })))
+            }
+            (
+                "POST",
+                "/v1/working-memory/slots/clear"
+                | "/v1/working-memory/slots/rehearse"
+                | "/v1/working-memory/focus",
+            ) => (path, Some(json!({ "id": SLOT }))),
+            ("POST", "/v1/working-memory/slots/consolidate") => {
+                (path, Some(json!({ "id": SLOT, "clear": false })))
+            }
+            ("POST", "/v1/working-memory/focus/release" | "/v1/working-memory/clear") => {
+                (path, Some(json!({})))
             }
             ("POST", "/v1/admin/tenants") => (path, Some(json!({ "slug": "new-tenant", "name": "New" }))),
             ("GET", "/v1/admin/tenants/{id}") => (tenant(""), None),

@@ -7,8 +7,8 @@ use memtide::id::{CapabilityId, KeyId, MemoryId, TenantId};
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 
-use super::routes::Target;
-use crate::support::{Client, Made, TestApp};
+use super::routes::{SLOT, Target};
+use crate::support::{Client, Made, TestApp, redis};
 
 /// What stands in every record of the tenant that is looked after.
 pub const MARKER: &str = "kept-by-home";
@@ -38,6 +38,13 @@ impl Stage {
         let forgotten = self.remember(client, scope_key, sensitivity).await;
         client.delete(&format!("/v1/memory/items/{forgotten}")).await.expect(200);
         let capability = self.holding(&self.home, json!({ "namespace": "default" })).await;
+        // Scopes and sensitivities do not bind working memory, so that only strangers must not see this.
+        let is_secret = scope_key == "alice" && sensitivity == "normal";
+        let value = if is_secret { MARKER } else { "a note" };
+        client
+            .post("/v1/working-memory/slots/inject", json!({ "id": SLOT, "value": value }))
+            .await
+            .expect(200);
         let whoami = capability.get("/v1/auth/whoami").await.expect(200);
         Target {
             tenant: self.home.id.to_string(),
@@ -71,9 +78,18 @@ impl Stage {
         self.app.anyone().capability(&self.app.exchange(&tenant.key, request).await)
     }
 
-    /// Every row of the home tenant, by table.
+    /// Every row of the home tenant by table, and every key of its working memory.
     pub async fn rows(&self) -> BTreeMap<String, String> {
-        self.rows_where(&["tenant_id"], "true").await
+        let mut rows = self.rows_where(&["tenant_id"], "true").await;
+        rows.extend(self.slots("").await);
+        rows
+    }
+
+    /// The keys of the home tenant's working memory that have this in their names.
+    pub async fn slots(&self, part: &str) -> BTreeMap<String, String> {
+        let tenant = self.home.id.uuid().simple().to_string();
+        let dump = redis::dump(&self.app).await;
+        dump.into_iter().filter(|(key, _)| key.contains(&tenant) && key.contains(part)).collect()
     }
 
     /// The rows of the home tenant that these columns make out, in all tables that have them.

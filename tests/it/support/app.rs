@@ -7,7 +7,7 @@ use axum::Router;
 use memtide::app::App;
 use memtide::auth::{OperatorPermit, Rights};
 use memtide::clock::Clock;
-use memtide::config::{Config, Http, Secret, Telemetry};
+use memtide::config::{Config, Http, Redis, Secret, Telemetry};
 use memtide::embed::{EmbedConfig, Embedder, LocalConfig};
 use memtide::id::TenantId;
 use memtide::{http, tenant};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::client::Client;
-use super::db::{TestDb, env};
+use super::db::{TestDb, env, find_env};
 
 /// The real service on a database of its own.
 pub struct TestApp {
@@ -132,6 +132,15 @@ async fn embedder() -> Arc<Embedder> {
     Arc::clone(EMBEDDER.get_or_init(load).await)
 }
 
+/// The Redis of a test, with a prefix of its own.
+fn redis_of(db: &TestDb) -> Redis {
+    // Set by the test that runs all others of working memory once more.
+    let cluster = find_env(super::redis::CLUSTER);
+    let is_cluster = cluster.is_some();
+    let urls = cluster.unwrap_or_else(|| env("REDIS_URL"));
+    Redis { urls: urls.split(',').map(Secret::new).collect(), is_cluster, prefix: format!("{}:", db.name()) }
+}
+
 fn config(db: &TestDb) -> Config {
     Config {
         http: Http {
@@ -141,7 +150,7 @@ fn config(db: &TestDb) -> Config {
             access_token: None,
         },
         database: db.config(),
-        redis_url: Secret::new(env("REDIS_URL")),
+        redis: redis_of(db),
         secret: Secret::new("a secret for tests, of 32 bytes or more"),
         embedding: EmbedConfig::Off,
         telemetry: Telemetry { filter: "warn".to_owned(), json: false, otlp_endpoint: None },

@@ -1,7 +1,7 @@
 //! A caller that speaks the wire, to the router in memory.
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -60,6 +60,11 @@ impl Client {
         self.send(Method::POST, path, Some(body.to_string())).await
     }
 
+    /// PUT of JSON.
+    pub async fn put(&self, path: &str, body: Value) -> Reply {
+        self.send(Method::PUT, path, Some(body.to_string())).await
+    }
+
     /// PATCH of JSON.
     pub async fn patch(&self, path: &str, body: Value) -> Reply {
         self.send(Method::PATCH, path, Some(body.to_string())).await
@@ -68,6 +73,17 @@ impl Client {
     /// DELETE.
     pub async fn delete(&self, path: &str) -> Reply {
         self.send(Method::DELETE, path, None).await
+    }
+
+    /// A stream of events.
+    pub async fn events(&self, path: &str) -> Events {
+        let mut request = Request::builder().uri(path);
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let response = self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(response.status(), 200);
+        Events { body: response.into_body(), text: String::new() }
     }
 
     /// Any method, with a body that may be no JSON.
@@ -87,10 +103,60 @@ impl Client {
         let request = request.body(body.map_or_else(Body::empty, Body::from)).unwrap();
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
-        let text = String::from_utf8_lossy(&body.collect().await.unwrap().to_bytes()).into_owned();
+        let is_stream = parts.headers.get("content-type").is_some_and(|kind| kind == "text/event-stream");
+        let bytes =
+            if is_stream { first_event(body).await } else { body.collect().await.unwrap().to_bytes() };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
         Reply { status: parts.status, headers: parts.headers, body, text }
     }
+}
+
+/// A stream of server-sent events.
+pub struct Events {
+    body: Body,
+    text: String,
+}
+
+impl Events {
+    /// The next event, as its name and its data; nothing at the end of the stream.
+    pub async fn next(&mut self) -> Option<(String, Value)> {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let field =
+                    |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+                let parsed = field("data:").map(|data| {
+                    (field("event:").unwrap_or_default().to_owned(), serde_json::from_str(data).unwrap())
+                });
+                self.text = rest.into();
+                if parsed.is_some() {
+                    return parsed;
+                }
+                continue;
+            }
+            let frame = self.body.frame().await?.unwrap();
+            self.text.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
+        }
+    }
+
+    /// The next event of this name.
+    pub async fn until(&mut self, name: &str) -> Value {
+        let wait = async {
+            loop {
+                let (found, data) = self.next().await.expect("the stream has ended");
+                if found == name {
+                    return data;
+                }
+            }
+        };
+        let patience = std::time::Duration::from_secs(10);
+        tokio::time::timeout(patience, wait).await.unwrap_or_else(|_| panic!("no event {name}"))
+    }
+}
+
+/// A stream does not end by itself: what it begins with stands for it.
+async fn first_event(mut body: Body) -> Bytes {
+    body.frame().await.unwrap().unwrap().into_data().unwrap()
 }
 
 impl Reply {

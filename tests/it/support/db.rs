@@ -56,6 +56,11 @@ impl TestDb {
         Self { name }
     }
 
+    /// Its name, which nothing else has.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// How the service reaches it, as the same ordinary role as in production.
     pub fn config(&self) -> Database {
         config(&self.name)

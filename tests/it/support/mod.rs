@@ -8,12 +8,13 @@ mod memory;
 mod postgres;
 pub mod process;
 mod proxy;
+pub mod redis;
 pub mod stub;
 pub mod wire;
 
 pub use app::{Made, TestApp};
-pub use client::{Client, Reply};
-pub use db::{TestDb, env};
+pub use client::{Client, Events, Reply};
+pub use db::{TestDb, env, find_env};
 pub use memory::{each, fact, id, placed, with};
 pub use postgres::TestPostgres;
 pub use proxy::Proxy;

@@ -47,6 +47,7 @@ impl Settings {
         let settings = Self(BTreeMap::new())
             .with("DATABASE_URL", database.url.expose())
             .with("REDIS_URL", env("REDIS_URL"))
+            .with("MEMTIDE_REDIS_PREFIX", format!("{}:", EventId::new()))
             .with("MEMTIDE_SECRET", "a secret for tests, of 32 bytes or more")
             .with("MEMTIDE_EMBEDDER", "off")
             .with("MEMTIDE_PORT", free_port())

@@ -1,0 +1,3 @@
+-- How many slots there are.
+prune()
+return finish('ok', count)

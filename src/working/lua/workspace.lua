@@ -1,0 +1,140 @@
+-- What every step on a workspace begins with: the time, the header, the items, and how they are written back.
+--
+-- A workspace is one hash, so that a slot, what the engine knows of it and its end can only be there together:
+--   h        the header: [version, count, next, last, told, focus]
+--            next: no item ends before this. last: none ends after it. told: until when the tenant's list of
+--            namespaces counts this one; never before last.
+--   v:<id>   the value, as compact JSON
+--   m:<id>   the item: a list, whose places are named below
+--
+-- KEYS[1]  the workspace          ARGV[1]  by how many ms the clock is shifted
+-- ARGV[2]  the channel of events  ARGV[3]  how much longer than `last` a namespace is counted, in ms
+-- ARGV[4]  until when a reservation was just made, or 0
+-- ARGV[5]  the version to go on from when the workspace is new
+
+-- Places in an item.
+local INJECTED, LEVEL, SINCE, CREATED, ACCESSED, EXPIRES, ENDS, LAW, PARAMETER, TICK = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+local IMPORTANCE, RELEVANCE, COST, CHUNK, BINDINGS, OBSERVED, SET = 11, 12, 13, 14, 15, 16, 17
+-- ActR only: the first presentation, how many there were, and the latest.
+local FIRST, COUNT, TIMES = 18, 19, 20
+
+-- Redis forgets a workspace this long after its last item has ended, whether or not anybody looked.
+local JANITOR_MS = 60000
+
+local key, channel, slack, reserved = KEYS[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
+local head = redis.call('HGET', key, 'h')
+local is_new = not head
+head = head and cjson.decode(head) or { tonumber(ARGV[5]), 0, 0, 0, 0, '' }
+local version, count, next_end, last_end, told, focus = unpack(head)
+local version_before, told_before = version, told
+local is_changed, events = false, {}
+
+-- Numbers that are stored or shown keep 17 digits; cjson alone would keep 14.
+local function number(n) return string.format('%.17g', n) end
+
+local function get(id)
+    local item = redis.call('HGET', key, 'm:' .. id)
+    return item and cjson.decode(item)
+end
+
+-- Every item, by id. Reads no values: they may be large.
+local function items()
+    local ids, fields = {}, {}
+    for _, field in ipairs(redis.call('HKEYS', key)) do
+        if string.sub(field, 1, 2) == 'm:' then
+            fields[#fields + 1] = field
+            ids[#ids + 1] = string.sub(field, 3)
+        end
+    end
+    local all = {}
+    if #fields > 0 then
+        for at, item in ipairs(redis.call('HMGET', key, unpack(fields))) do all[ids[at]] = cjson.decode(item) end
+    end
+    return all
+end
+
+local function put(id, item)
+    redis.call('HSET', key, 'm:' .. id, cjson.encode(item))
+    next_end = (count == 0 or item[ENDS] < next_end) and item[ENDS] or next_end
+    last_end = math.max(last_end, item[ENDS])
+    is_changed = true
+end
+
+local function remove(id, kind, reason)
+    redis.call('HDEL', key, 'm:' .. id, 'v:' .. id)
+    count = count - 1
+    if focus == id then focus = '' end
+    is_changed = true
+    events[#events + 1] = '{"type":"' .. kind .. '","id":' .. cjson.encode(id)
+        .. (reason and ',"reason":"' .. reason .. '"' or '') .. '}'
+end
+
+-- Finds anew when the first and the last item end.
+local function measure()
+    next_end, last_end = 0, 0
+    for _, item in pairs(items()) do
+        next_end = (last_end == 0 or item[ENDS] < next_end) and item[ENDS] or next_end
+        last_end = math.max(last_end, item[ENDS])
+    end
+end
+
+-- One more change. What was refused at the gate is told without one.
+local function raise()
+    if is_changed then version = version + 1 end
+    is_changed = false
+end
+
+-- Takes out what has ended: its time is over, or it has faded below the threshold (A-104, XB-25).
+local function prune()
+    if count == 0 or now < next_end then return end
+    for id, item in pairs(items()) do
+        if now >= item[EXPIRES] then remove(id, 'expired')
+        elseif now >= item[ENDS] then remove(id, 'evicted', 'faded') end
+    end
+    measure()
+    raise()
+end
+
+-- Whether the tenant's list has to be told first that this namespace will last until then.
+local function needs_reservation(ends)
+    told = math.max(told, reserved)
+    return ends > told
+end
+
+-- Writes the header, tells who listens, and answers: {outcome, now, version, told, whether told was lowered, …}.
+local function finish(outcome, ...)
+    raise()
+    if version ~= version_before then
+        if count <= 0 then
+            told = 0
+            redis.call('DEL', key)
+        else
+            if told > last_end + 2 * slack then told = last_end + slack end
+            redis.call('HSET', key, 'h', cjson.encode({ version, count, next_end, last_end, told, focus }))
+            redis.call('PEXPIRE', key, math.max(last_end - now, 0) + JANITOR_MS)
+        end
+    else
+        -- Nothing was written, and what was reserved for it is not needed.
+        told = told_before
+    end
+    if #events > 0 then
+        redis.call('PUBLISH', channel, '{"from":' .. version_before .. ',"version":' .. version .. ',"at_ms":' .. now
+            .. ',"next_ms":' .. (count > 0 and next_end or 0) .. ',"events":[' .. table.concat(events, ',') .. ']}')
+    end
+    return { outcome, now, version, told, told < told_before and 1 or 0, ... }
+end
+
+-- Whether the caller builds on another version than this one (XB-48).
+local function is_stale(wanted)
+    local shown = is_new and 0 or version
+    return wanted ~= '' and tonumber(wanted) ~= shown
+end
+
+-- The event of an item that came in or was rehearsed: what the caller wrote, and what only is known here.
+local function tell(event, item)
+    events[#events + 1] = event .. ',"activation":' .. number(item[LEVEL]) .. ',"since_ms":' .. item[SINCE]
+        .. ',"ends_at_ms":' .. item[ENDS] .. (item[TIMES] and ',"presentations_ms":' .. cjson.encode(item[TIMES]) or '')
+        .. '}'
+end
