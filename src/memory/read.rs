@@ -92,7 +92,7 @@ pub async fn find(app: &App, caller: &Caller, get: &Get) -> Result<Option<Record
         .filter(|record| permit.sees(&record.scope, record.sensitivity))
         .filter(|record| record.status != Status::Deleted || get.include_deleted);
     if let Some(record) = &record {
-        app.accesses.got(&permit, record, now);
+        app.accesses.got(&tx, record, now);
     }
     Ok(record.map(|record| shown(record, now)))
 }
