@@ -24,6 +24,9 @@ pub const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
 /// How long a claim is respected: no request lasts longer than ten seconds, and clocks may differ by five.
 const LEASE: TimeDelta = TimeDelta::seconds(15);
 
+/// How many answers one statement drops, so that none is long.
+const ROUND: i64 = 1_000;
+
 /// The longest key, in bytes.
 pub const MAX_KEY_BYTES: usize = 255;
 
@@ -134,10 +137,13 @@ where
     tx.commit().await?;
     let mut unfinished = Unfinished { app, permit, held: Some(Held { key: key.clone(), claim }) };
     let result = operation(Claim(Some(Held { key: key.clone(), claim }))).await;
-    unfinished.held = None;
-    if let Err(error) = &result {
-        give_back(app, permit, &key, claim, error).await?;
+    // What the client is told is how the operation ended, whatever becomes of the key.
+    if let Err(error) = &result
+        && let Err(fault) = give_back(app, permit, &key, claim, error).await
+    {
+        tracing::warn!(error = %fault, "an idempotency key stays taken for a while");
     }
+    unfinished.held = None;
     result
 }
 
@@ -196,8 +202,15 @@ pub async fn erase(tx: &mut TenantTx, ids: &[MemoryId]) -> Result<()> {
 
 /// Drops answers of all tenants that were kept long enough. Gives how many.
 pub async fn purge(app: &App) -> Result<u64> {
-    let mut tx = app.db.begin_operator(&OperatorPermit::service()).await?;
-    let rows = store::purge(&mut tx, app.clock.now() - KEPT_FOR).await?;
-    tx.commit().await?;
-    Ok(rows)
+    let before = app.clock.now() - KEPT_FOR;
+    let mut dropped = 0;
+    loop {
+        let mut tx = app.db.begin_operator(&OperatorPermit::service()).await?;
+        let rows = store::purge(&mut tx, before, ROUND).await?;
+        tx.commit().await?;
+        dropped += rows;
+        if rows == 0 || app.is_stopping() {
+            return Ok(dropped);
+        }
+    }
 }
