@@ -41,24 +41,35 @@ pub struct Key {
 impl Key {
     /// The key of a request to a route (for JSON-RPC, a method) with this body, members in any order.
     pub fn new(key: &str, route: &str, body: &serde_json::Value) -> Result<Self> {
-        if key.len() > MAX_KEY_BYTES {
-            let rule = format!("is longer than {MAX_KEY_BYTES} bytes");
-            return Err(Error::over_limit("idempotency_key", rule, MAX_KEY_BYTES as u64, key.len() as u64));
-        }
-        if key.is_empty() || key.chars().any(char::is_control) {
-            return Err(Error::invalid("idempotency_key", "is empty or holds a control character"));
-        }
         // serde_json keeps the members of an object sorted, which makes this the canonical form.
         let body = serde_json::to_vec(body).map_err(Error::internal)?;
         Ok(Self { name: key.to_owned(), route: route.to_owned(), body_hash: Sha256::digest(&body).into() })
     }
 
+    /// Refuses a name that is empty, too long or unprintable. Asked once the right to the operation is proven.
+    fn check(&self) -> Result<()> {
+        let length = self.name.len();
+        if length > MAX_KEY_BYTES {
+            let rule = format!("is longer than {MAX_KEY_BYTES} bytes");
+            return Err(Error::over_limit("idempotency_key", rule, MAX_KEY_BYTES as u64, length as u64));
+        }
+        if self.name.is_empty() || self.name.chars().any(char::is_control) {
+            return Err(Error::invalid("idempotency_key", "is empty or holds a control character"));
+        }
+        Ok(())
+    }
+
+    /// The same key for one holder only: to any other it counts as used with another body.
+    pub fn held_by(mut self, holder: &impl Serialize) -> Result<Self> {
+        let holder = serde_json::to_vec(holder).map_err(Error::internal)?;
+        self.body_hash = Sha256::new().chain_update(self.body_hash).chain_update(holder).finalize().into();
+        Ok(self)
+    }
+
     /// The same key for a token that reaches this far. An answer may show what another token of the same principal
     /// does not see: to that one the request counts as another.
-    fn within(mut self, permit: &Permit) -> Result<Self> {
-        let reach = serde_json::to_vec(&(permit.scopes(), permit.sensitivity())).map_err(Error::internal)?;
-        self.body_hash = Sha256::new().chain_update(self.body_hash).chain_update(reach).finalize().into();
-        Ok(self)
+    fn within(self, permit: &Permit) -> Result<Self> {
+        self.held_by(&(permit.scopes(), permit.sensitivity()))
     }
 }
 
@@ -126,6 +137,7 @@ where
     Fut: Future<Output = Result<Answer<T>>>,
 {
     let Some(key) = key else { return operation(Claim::none()).await };
+    key.check()?;
     let key = key.within(permit)?;
     let now = app.clock.now();
     let claim = EventId::new().uuid();

@@ -67,9 +67,10 @@ pub async fn patch(
     caller: &Caller,
     id: &str,
     mut patch: Patch,
-    if_version: Option<i64>,
+    if_match: Option<&str>,
 ) -> Result<RecordReply> {
     let permit = &caller.permit(Action::Write, Area::Durable)?;
+    let if_version = if_match.map(version).transpose()?.flatten();
     check(&mut patch, app.clock.now())?;
     let id = parse_reference("id", id)?;
     let mut known = read::find_seen(app, permit, id).await?;
@@ -100,6 +101,15 @@ pub async fn patch(
         }
     }
     Err(Error::collision())
+}
+
+/// The version that `If-Match` names, as `"3"` or `3`; `*` is any.
+fn version(if_match: &str) -> Result<Option<i64>> {
+    if if_match.trim() == "*" {
+        return Ok(None);
+    }
+    let digits = if_match.trim().trim_start_matches("W/").trim_matches('"');
+    digits.parse().map(Some).map_err(|_| Error::invalid("if-match", "must be a record's version"))
 }
 
 /// Whether the vector that was made for the record as it was known fits the record as it is now.
