@@ -1,18 +1,20 @@
 //! Capabilities: bought with a key, attenuated, looked at, revoked.
 
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::grant::{self, Ceiling, TokenRequest};
 use super::key::KnownKey;
 use super::store::{self, personal as tokens, revocation};
-use super::{Action, Actor, Caller, Claims, Namespace, OperatorPermit, Permit, Rights};
+use super::{Actor, Caller, Claims, Namespace, OperatorPermit, Rights};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::id::{CapabilityId, TenantId};
+use crate::idempotency::{self, Answer, Key};
 use crate::memory::{Scope, Sensitivity};
 use crate::time::UnixTime;
 
@@ -127,7 +129,50 @@ pub fn exchange(app: &App, known: &KnownKey, request: &TokenRequest) -> Result<C
 }
 
 /// Makes a child of the caller's token, which is never wider.
-pub fn attenuate(app: &App, caller: &Caller, request: &TokenRequest) -> Result<Capability> {
+pub async fn attenuate(
+    app: &App,
+    caller: &Caller,
+    request: &TokenRequest,
+    key: Option<Key>,
+) -> Result<Answer<Capability>> {
+    let Some(key) = key else { return make_child(app, caller, request).map(Answer::ok) };
+    // A token of the same holder that may do less must not be given the child of one that may do more.
+    let key = key.held_by(&caller.claims().jti)?;
+    let permit = &caller.permit_for_itself();
+    let kept = idempotency::run(app, permit, Some(key), |claim| async move {
+        let child = make_child(app, caller, request)?;
+        let answer = Answer::ok(SealedChild::close(app, &child)?);
+        let mut tx = app.db.begin(permit).await?;
+        claim.settle(&mut tx, permit, &answer).await?;
+        tx.commit().await?;
+        Ok(answer)
+    })
+    .await?;
+    Ok(Answer { body: kept.body.open(app)?, status: kept.status, replayed: kept.replayed })
+}
+
+/// A child as it is kept for repeated requests: whoever reads the database can do nothing with it.
+#[derive(Debug, Serialize, Deserialize)]
+struct SealedChild(String);
+
+impl SealedChild {
+    const PURPOSE: &[u8] = b"an attenuated capability";
+
+    fn close(app: &App, child: &Capability) -> Result<Self> {
+        let child = serde_json::to_vec(child).map_err(Error::internal)?;
+        Ok(Self(BASE64_URL_SAFE_NO_PAD.encode(app.seal.close(&child, Self::PURPOSE)?)))
+    }
+
+    fn open(&self, app: &App) -> Result<Capability> {
+        let sealed = BASE64_URL_SAFE_NO_PAD.decode(&self.0).map_err(Error::internal)?;
+        let child = app.seal.open(&sealed, Self::PURPOSE);
+        let child =
+            child.ok_or_else(|| Error::internal("a kept capability was sealed with another secret"))?;
+        serde_json::from_slice(&child).map_err(Error::internal)
+    }
+}
+
+fn make_child(app: &App, caller: &Caller, request: &TokenRequest) -> Result<Capability> {
     request.check(max_ttl(app))?;
     caller.require_recent()?;
     let now = app.clock.now();
@@ -158,8 +203,7 @@ pub async fn revoke(app: &App, caller: &Caller, request: &Revoke) -> Result<Revo
             }
             let own_end = claims.expires_at.filter(|_| Some(jti) == claims.jti);
             let until = own_end.unwrap_or(now + max_ttl(app)) + super::token::LEEWAY;
-            // Any valid token may do this, so that there is no right to ask for.
-            let permit = Permit { claims: Arc::clone(&caller.claims), action: Action::Delete };
+            let permit = caller.permit_for_itself();
             let mut tx = app.db.begin(&permit).await?;
             revocation::insert(&mut tx, jti, now, until).await?;
             tx.audit(&permit, "capability.revoke", &jti.to_string(), now).await?;

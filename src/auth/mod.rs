@@ -116,6 +116,11 @@ impl Caller {
         Ok(Permit { claims: Arc::clone(&self.claims), action: Action::Read })
     }
 
+    /// The right to what any token may do with itself: make a child of it, or end it. There is no right to ask for.
+    pub(in crate::auth) fn permit_for_itself(&self) -> Permit {
+        Permit { claims: Arc::clone(&self.claims), action: Action::Delete }
+    }
+
     fn require_recent(&self) -> Result<()> {
         if self.may_write { Ok(()) } else { Err(Error::unavailable("the list of revoked tokens")) }
     }

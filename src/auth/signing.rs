@@ -98,7 +98,7 @@ impl Signing {
         if !self.known().verifiers.contains_key(&kid) && is_kid(&kid) && self.may_look() {
             self.reload(app).await?;
         }
-        token::verify(&self.known().verifiers, token)
+        token::verify(&self.known().verifiers, token, max_ttl(app))
     }
 
     /// Reads the keys, and makes the first one if there is none.

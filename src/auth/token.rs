@@ -28,7 +28,7 @@ const ISSUER: &str = "memtide";
 const AUDIENCE: &str = "memtide-api";
 const TYPE: &str = "akc+jwt";
 
-/// What a token carries (design.md section 3).
+/// What a token carries.
 #[derive(Debug, Serialize, Deserialize)]
 struct Payload {
     iss: String,
@@ -128,11 +128,15 @@ pub fn kid(token: &str) -> Result<String> {
     header.kid.ok_or_else(refused)
 }
 
-/// Verifies all of a token but its time and whether it was revoked.
-pub fn verify(verifiers: &Verifiers, token: &str) -> Result<Verified> {
+/// Verifies all of a token but its time and whether it was revoked. One that lives longer than this deployment lets any
+/// live is refused: what is known of revocations goes back no further.
+pub fn verify(verifiers: &Verifiers, token: &str, longest: TimeDelta) -> Result<Verified> {
     let refused = || Error::Unauthorized(REFUSED);
     let key = verifiers.get(&kid(token)?).ok_or_else(refused)?;
     let payload = jsonwebtoken::decode::<Payload>(token, key, &VALIDATION).map_err(|_| refused())?.claims;
+    if payload.exp.saturating_sub(payload.iat.min(payload.nbf)) > longest.num_seconds() {
+        return Err(refused());
+    }
     let time = |seconds| DateTime::from_timestamp(seconds, 0).ok_or_else(refused);
     let claims = Claims {
         tenant: payload.tid,

@@ -1,5 +1,6 @@
 //! `memtide doctor`: what is wrong with a deployment, and what to do about it.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -67,7 +68,7 @@ impl Doctor {
     /// Looks, and fails when something is wrong.
     pub async fn run(self, config: Config) -> anyhow::Result<ExitCode> {
         if self.ready {
-            let is_ready = is_ready(config.http.address.port()).await.unwrap_or(false);
+            let is_ready = is_ready(local(config.http.address)).await.unwrap_or(false);
             return Ok(if is_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
         let mut findings = Findings::default();
@@ -82,10 +83,20 @@ impl Doctor {
     }
 }
 
+/// Where this machine reaches what listens there: the loopback of its kind when it listens everywhere.
+fn local(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
 /// Asks by hand: one request does not need a client.
-async fn is_ready(port: u16) -> anyhow::Result<bool> {
+async fn is_ready(address: SocketAddr) -> anyhow::Result<bool> {
     let ask = async {
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
+        let mut stream = TcpStream::connect(address).await?;
         stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await?;
         let mut status = [0; 12];
         stream.read_exact(&mut status).await?;
@@ -208,4 +219,18 @@ fn field<'t>(info: &'t str, name: &str) -> Option<&'t str> {
 fn is_at_least(version: &str, wanted: (u32, u32)) -> bool {
     let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_asked_where_it_listens() {
+        let asked = |address: &str| local(address.parse().expect("an address")).to_string();
+        assert_eq!(asked("0.0.0.0:8080"), "127.0.0.1:8080");
+        assert_eq!(asked("[::]:8080"), "[::1]:8080");
+        assert_eq!(asked("127.0.0.2:8080"), "127.0.0.2:8080");
+        assert_eq!(asked("[::1]:1"), "[::1]:1");
+    }
 }

@@ -126,10 +126,10 @@ impl Embedder {
         }
     }
 
-    /// The embedding of a query, from memory if the same was asked before.
+    /// The embedding of a query, from memory if the tenant asked the same before.
     pub async fn embed_query(&self, tenant: TenantId, text: &str) -> Result<Embedding> {
         let (Self::Local(_, cache) | Self::Http(_, cache)) = self else { return Err(off()) };
-        if let Some(embedding) = cache.find(text) {
+        if let Some(embedding) = cache.find(tenant, text) {
             return Ok(embedding);
         }
         let embedded = match self {
@@ -138,7 +138,7 @@ impl Embedder {
             Self::Off => return Err(off()),
         };
         let embedding = embedded.ok_or_else(|| unavailable(RETRY_SOON))?;
-        cache.keep(text, &embedding);
+        cache.keep(tenant, text, &embedding);
         Ok(embedding)
     }
 

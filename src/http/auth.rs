@@ -6,10 +6,12 @@ use axum::routing::{get, post};
 
 use super::caller::ApiKeyBearer;
 use super::extract::Json;
+use super::once::Once;
 use super::route::{Needs, Route};
 use crate::app::App;
 use crate::auth::{self, Caller, Capability, PublicKeys, Revoke, Revoked, TokenRequest, WhoAmI};
 use crate::error::Result;
+use crate::idempotency::Answer;
 
 /// The routes of this file.
 pub const ROUTES: &[Route] = &[
@@ -26,7 +28,8 @@ pub const ROUTES: &[Route] = &[
         || post(attenuate),
     )
     .takes::<TokenRequest>()
-    .gives::<Capability>(),
+    .gives::<Capability>()
+    .once(),
     Route::new(
         Method::POST,
         "/v1/auth/revoke",
@@ -61,9 +64,9 @@ async fn exchange(
 async fn attenuate(
     State(app): State<App>,
     caller: Caller,
-    Json(request): Json<TokenRequest>,
-) -> Result<Json<Capability>> {
-    auth::attenuate(&app, &caller, &request).map(Json)
+    once: Once<TokenRequest>,
+) -> Result<Answer<Capability>> {
+    auth::attenuate(&app, &caller, &once.body, once.key).await
 }
 
 async fn revoke(

@@ -9,11 +9,12 @@
 //! | anything | an operator key | none but on `/v1/admin` |
 
 use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method};
 use subtle::ConstantTimeEq;
 
 use super::extract::header_once;
+use super::once::IDEMPOTENCY_KEY;
 use crate::app::App;
 use crate::auth::key::KnownKey;
 use crate::auth::secret::{Bearer, Sort};
@@ -100,7 +101,10 @@ impl FromRequestParts<App> for OperatorCaller {
         let wrong_sort = || Error::Forbidden("this needs an operator key".into());
         match authorization(app, &parts.headers)? {
             Some(Authorization::Secret(bearer)) => match bearer.sort {
-                Sort::OperatorKey => app.auth.operator(app, &bearer).await.map(Self),
+                Sort::OperatorKey => {
+                    let permit = app.auth.operator(app, &bearer).await?;
+                    refuse_key(parts).map(|()| Self(permit))
+                }
                 Sort::ApiKey => app.auth.tenant_of_key(app, &bearer).await.and(Err(wrong_sort())),
                 Sort::PersonalToken => app.auth.personal_token(app, &bearer).await.and(Err(wrong_sort())),
             },
@@ -113,6 +117,17 @@ impl FromRequestParts<App> for OperatorCaller {
     }
 }
 
+/// Refuses an idempotency key where it would have no effect, lest somebody rely on it.
+fn refuse_key(parts: &Parts) -> Result<()> {
+    if parts.method == Method::POST && parts.headers.contains_key(IDEMPOTENCY_KEY) {
+        return Err(Error::invalid(
+            IDEMPOTENCY_KEY,
+            "is not taken here: this route has its effect every time",
+        ));
+    }
+    Ok(())
+}
+
 /// The holder of an API key, which is to be exchanged.
 pub struct ApiKeyBearer(pub KnownKey);
 
@@ -122,7 +137,8 @@ impl FromRequestParts<App> for ApiKeyBearer {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self> {
         match authorization(app, &parts.headers)? {
             Some(Authorization::Secret(bearer)) if bearer.sort == Sort::ApiKey => {
-                app.auth.api_key(app, &bearer).await.map(Self)
+                let key = app.auth.api_key(app, &bearer).await?;
+                refuse_key(parts).map(|()| Self(key))
             }
             Some(Authorization::Secret(bearer)) if bearer.sort == Sort::OperatorKey => {
                 refuse_operator(app, &bearer).await

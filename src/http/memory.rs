@@ -21,11 +21,9 @@ use crate::memory::context::{self, ContextReply, ContextRequest};
 use crate::memory::forget::{self, Deleted, Forget, Forgotten};
 use crate::memory::history::{self, HistoryQuery, VersionPage};
 use crate::memory::patch::{self as patching, Patch};
-use crate::memory::read::{self, Get, List, RecordPage, RecordReply};
+use crate::memory::read::{self, Get, ListQuery, RecordPage, RecordReply};
 use crate::memory::remember::{self, BatchReply, Remember, RememberBatch, Remembered};
 use crate::memory::search::{self, Search, SearchReply};
-use crate::memory::{Category, Scope, Status};
-use crate::page::{Limit, given};
 
 const READ: Needs = Needs::Right(Area::Durable, Action::Read);
 const WRITE: Needs = Needs::Right(Area::Durable, Action::Write);
@@ -112,44 +110,13 @@ struct RawBatch {
     items: Vec<Box<RawValue>>,
 }
 
-/// Which records to list, as a query string.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ListQuery {
-    /// Only this scope, written `kind:key`. May be repeated.
-    #[serde(default)]
-    pub scope: Vec<String>,
-    /// Only this category. May be repeated.
-    #[serde(default)]
-    pub category: Vec<Category>,
-    /// Only this status; `active` unless given. May be repeated.
-    #[serde(default)]
-    pub status: Vec<Status>,
-    /// Only records whose content holds this text.
-    #[serde(default, deserialize_with = "given")]
-    pub query: Option<String>,
-    /// The key of the one record wanted; needs one scope.
-    #[serde(default, deserialize_with = "given")]
-    pub key: Option<String>,
-    /// How many a page holds: 1 to 100, 20 unless given.
-    #[serde(default, deserialize_with = "given")]
-    pub limit: Option<String>,
-    /// Where the page before ended.
-    #[serde(default, deserialize_with = "given")]
-    pub cursor: Option<String>,
-}
-
 async fn remember(
     State(app): State<App>,
     caller: Caller,
     once: Once<Remember>,
 ) -> Result<Answer<Remembered>> {
-    let Once { body: mut new, key } = once;
-    let own_key = remember::take_key(&mut new, "/v1/memory/items")?;
-    if own_key.is_some() && key.is_some() {
-        return Err(Error::invalid("idempotency_key", "is given in the header too: give one of them"));
-    }
-    Box::pin(remember::remember(&app, &caller, new, key.or(own_key))).await
+    let Once { body: new, name, .. } = once;
+    Box::pin(remember::remember_once(&app, &caller, new, name, "/v1/memory/items")).await
 }
 
 async fn remember_batch(
@@ -166,50 +133,7 @@ async fn list(
     caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<RecordPage>> {
-    let scopes: Vec<Scope> = query.scope.iter().map(|scope| parse("scope", scope)).collect::<Result<_>>()?;
-    if let Some(key) = query.key {
-        let [scope] = scopes.as_slice() else {
-            return Err(Error::invalid("key", "needs exactly one scope beside it"));
-        };
-        let is_alone = query.category.is_empty()
-            && query.status.is_empty()
-            && query.query.is_none()
-            && query.cursor.is_none();
-        if !is_alone {
-            return Err(Error::invalid(
-                "key",
-                "names the one active record: nothing but a scope goes with it",
-            ));
-        }
-        let wanted = Get {
-            memory_id: None,
-            scope: Some(scope.clone()),
-            key: Some(key),
-            namespace: None,
-            include_deleted: false,
-        };
-        let record = read::find(&app, &caller, &wanted).await?;
-        let record = record.filter(|record| record.status == Status::Active);
-        return Ok(Json(RecordPage { records: record.into_iter().collect(), next_cursor: None }));
-    }
-    let list = List {
-        scopes: some(scopes),
-        categories: some(query.category),
-        statuses: some(query.status),
-        query: query.query,
-        limit: query.limit.as_deref().map(|limit| parse("limit", limit)).transpose()?,
-        cursor: query.cursor,
-    };
-    Ok(Json(read::list(&app, &caller, &list).await?))
-}
-
-/// A query string cannot tell an empty list from an absent one.
-fn some<T>(list: Vec<T>) -> Option<Vec<T>> {
-    Some(list).filter(|list| !list.is_empty())
-}
-
-fn parse<T: std::str::FromStr<Err: std::fmt::Display>>(field: &'static str, text: &str) -> Result<T> {
-    text.parse().map_err(|error: T::Err| Error::invalid(field, error.to_string()))
+    Ok(Json(read::list_asked(&app, &caller, query).await?))
 }
 
 async fn get_item(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Result<Response> {
@@ -225,21 +149,8 @@ async fn patch_item(
     headers: HeaderMap,
     Json(patch): Json<Patch>,
 ) -> Result<Response> {
-    let version = if_match(&headers)?;
-    Ok(tagged(patching::patch(&app, &caller, &id, patch, version).await?))
-}
-
-/// The version that `If-Match` names, as `"3"` or `3`; `*` is any.
-fn if_match(headers: &HeaderMap) -> Result<Option<i64>> {
-    let Some(value) = header_once(headers, IF_MATCH.as_str())? else { return Ok(None) };
-    if value.trim() == "*" {
-        return Ok(None);
-    }
-    let value = value.trim();
-    let digits = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
-    let version = digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()));
-    let rule = "must be a record's version, as in \"3\"; weak tags match nothing";
-    version.map(Some).ok_or_else(|| Error::invalid("if-match", rule))
+    let if_match = header_once(&headers, IF_MATCH.as_str())?;
+    Ok(tagged(patching::patch(&app, &caller, &id, patch, if_match).await?))
 }
 
 fn tagged(reply: RecordReply) -> Response {
@@ -274,8 +185,7 @@ async fn history(
     Path(id): Path<String>,
     Query(query): Query<HistoryQuery>,
 ) -> Result<Json<VersionPage>> {
-    let limit: Option<Limit> = query.limit.as_deref().map(|limit| parse("limit", limit)).transpose()?;
-    Ok(Json(history::history(&app, &caller, &id, limit, query.cursor.as_deref()).await?))
+    Ok(Json(history::history(&app, &caller, &id, &query).await?))
 }
 
 async fn search(

@@ -14,6 +14,9 @@ use super::json;
 use crate::error::Error;
 use crate::idempotency::{Answer, Key};
 
+/// The header that carries a key.
+pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
 /// What no body at all means to an action without parameters.
 const NO_PARAMETERS: &[u8] = b"{}";
 
@@ -24,14 +27,16 @@ pub struct Once<T> {
     pub body: T,
     /// The key, with what it is used for.
     pub key: Option<Key>,
+    /// The key alone, as the header has it.
+    pub name: Option<String>,
 }
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Once<T> {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
-        let key = header_once(request.headers(), "idempotency-key").map_err(IntoResponse::into_response)?;
-        let key = key.map(str::to_owned);
+        let name = header_once(request.headers(), IDEMPOTENCY_KEY).map_err(IntoResponse::into_response)?;
+        let name = name.map(str::to_owned);
         let (mut parts, body) = request.into_parts();
         let path =
             MatchedPath::from_request_parts(&mut parts, state).await.map_err(IntoResponse::into_response)?;
@@ -49,8 +54,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Once<T> {
             }
             _ => json::decode(&bytes).map_err(IntoResponse::into_response)?,
         };
-        let key = key.map(|key| make_key(&key, path.as_str(), &uri, &bytes)).transpose();
-        Ok(Self { body, key: key.map_err(IntoResponse::into_response)? })
+        let key = name.as_deref().map(|name| make_key(name, path.as_str(), &uri, &bytes)).transpose();
+        Ok(Self { body, key: key.map_err(IntoResponse::into_response)?, name })
     }
 }
 

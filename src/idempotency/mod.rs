@@ -24,6 +24,9 @@ pub const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
 /// How long a claim is respected: no request lasts longer than ten seconds, and clocks may differ by five.
 const LEASE: TimeDelta = TimeDelta::seconds(15);
 
+/// How many answers one statement drops, so that none is long.
+const ROUND: i64 = 1_000;
+
 /// The longest key, in bytes.
 pub const MAX_KEY_BYTES: usize = 255;
 
@@ -38,24 +41,35 @@ pub struct Key {
 impl Key {
     /// The key of a request to a route (for JSON-RPC, a method) with this body, members in any order.
     pub fn new(key: &str, route: &str, body: &serde_json::Value) -> Result<Self> {
-        if key.len() > MAX_KEY_BYTES {
-            let rule = format!("is longer than {MAX_KEY_BYTES} bytes");
-            return Err(Error::over_limit("idempotency_key", rule, MAX_KEY_BYTES as u64, key.len() as u64));
-        }
-        if key.is_empty() || key.chars().any(char::is_control) {
-            return Err(Error::invalid("idempotency_key", "is empty or holds a control character"));
-        }
         // serde_json keeps the members of an object sorted, which makes this the canonical form.
         let body = serde_json::to_vec(body).map_err(Error::internal)?;
         Ok(Self { name: key.to_owned(), route: route.to_owned(), body_hash: Sha256::digest(&body).into() })
     }
 
+    /// Refuses a name that is empty, too long or unprintable. Asked once the right to the operation is proven.
+    fn check(&self) -> Result<()> {
+        let length = self.name.len();
+        if length > MAX_KEY_BYTES {
+            let rule = format!("is longer than {MAX_KEY_BYTES} bytes");
+            return Err(Error::over_limit("idempotency_key", rule, MAX_KEY_BYTES as u64, length as u64));
+        }
+        if self.name.is_empty() || self.name.chars().any(char::is_control) {
+            return Err(Error::invalid("idempotency_key", "is empty or holds a control character"));
+        }
+        Ok(())
+    }
+
+    /// The same key for one holder only: to any other it counts as used with another body.
+    pub fn held_by(mut self, holder: &impl Serialize) -> Result<Self> {
+        let holder = serde_json::to_vec(holder).map_err(Error::internal)?;
+        self.body_hash = Sha256::new().chain_update(self.body_hash).chain_update(holder).finalize().into();
+        Ok(self)
+    }
+
     /// The same key for a token that reaches this far. An answer may show what another token of the same principal
     /// does not see: to that one the request counts as another.
-    fn within(mut self, permit: &Permit) -> Result<Self> {
-        let reach = serde_json::to_vec(&(permit.scopes(), permit.sensitivity())).map_err(Error::internal)?;
-        self.body_hash = Sha256::new().chain_update(self.body_hash).chain_update(reach).finalize().into();
-        Ok(self)
+    fn within(self, permit: &Permit) -> Result<Self> {
+        self.held_by(&(permit.scopes(), permit.sensitivity()))
     }
 }
 
@@ -123,6 +137,7 @@ where
     Fut: Future<Output = Result<Answer<T>>>,
 {
     let Some(key) = key else { return operation(Claim::none()).await };
+    key.check()?;
     let key = key.within(permit)?;
     let now = app.clock.now();
     let claim = EventId::new().uuid();
@@ -134,10 +149,13 @@ where
     tx.commit().await?;
     let mut unfinished = Unfinished { app, permit, held: Some(Held { key: key.clone(), claim }) };
     let result = operation(Claim(Some(Held { key: key.clone(), claim }))).await;
-    unfinished.held = None;
-    if let Err(error) = &result {
-        give_back(app, permit, &key, claim, error).await?;
+    // What the client is told is how the operation ended, whatever becomes of the key.
+    if let Err(error) = &result
+        && let Err(fault) = give_back(app, permit, &key, claim, error).await
+    {
+        tracing::warn!(error = %fault, "an idempotency key stays taken for a while");
     }
+    unfinished.held = None;
     result
 }
 
@@ -196,8 +214,15 @@ pub async fn erase(tx: &mut TenantTx, ids: &[MemoryId]) -> Result<()> {
 
 /// Drops answers of all tenants that were kept long enough. Gives how many.
 pub async fn purge(app: &App) -> Result<u64> {
-    let mut tx = app.db.begin_operator(&OperatorPermit::service()).await?;
-    let rows = store::purge(&mut tx, app.clock.now() - KEPT_FOR).await?;
-    tx.commit().await?;
-    Ok(rows)
+    let before = app.clock.now() - KEPT_FOR;
+    let mut dropped = 0;
+    loop {
+        let mut tx = app.db.begin_operator(&OperatorPermit::service()).await?;
+        let rows = store::purge(&mut tx, before, ROUND).await?;
+        tx.commit().await?;
+        dropped += rows;
+        if rows == 0 || app.is_stopping() {
+            return Ok(dropped);
+        }
+    }
 }

@@ -119,10 +119,23 @@ pub async fn release(tx: &mut TenantTx, permit: &Permit, key: &Key, claim: Uuid)
     Ok(())
 }
 
-/// Drops what was kept long enough, of all tenants.
-pub async fn purge(tx: &mut OperatorTx, before: DateTime<Utc>) -> Result<u64> {
-    let done =
-        sqlx::query!("DELETE FROM idempotency_keys WHERE claimed_at < $1", before).execute(&mut **tx).await?;
+/// Drops some of what was kept long enough, of all tenants. Gives how many.
+pub async fn purge(tx: &mut OperatorTx, before: DateTime<Utc>, limit: i64) -> Result<u64> {
+    // By ctid, which holds while the rows are locked: a key taken anew meanwhile is another version of its row.
+    let done = sqlx::query!(
+        "DELETE FROM idempotency_keys
+         WHERE ctid = ANY(ARRAY(
+           SELECT ctid
+           FROM idempotency_keys
+           WHERE claimed_at < $1
+           LIMIT $2
+           FOR UPDATE SKIP LOCKED
+         ))",
+        before,
+        limit,
+    )
+    .execute(&mut **tx)
+    .await?;
     Ok(done.rows_affected())
 }
 

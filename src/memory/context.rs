@@ -7,7 +7,7 @@ use super::filter::SensitivityPolicy;
 use super::search::{Ranking, Search, SearchMode, search};
 use super::{Category, Record, Scope};
 use crate::app::App;
-use crate::auth::{Caller, Namespace};
+use crate::auth::{Action, Area, Caller, Namespace};
 use crate::error::{Error, Result};
 use crate::id::MemoryId;
 use crate::page::Limit;
@@ -77,6 +77,7 @@ pub struct ContextItem {
 
 /// Searches, and writes the best hits as text within the room there is.
 pub async fn context(app: &App, caller: &Caller, request: ContextRequest) -> Result<ContextReply> {
+    caller.permit(Action::Read, Area::Durable)?;
     let room = request.max_tokens.unwrap_or(DEFAULT_TOKENS);
     if !(1..=MAX_TOKENS).contains(&room) {
         let rule = format!("must be from 1 to {MAX_TOKENS}");

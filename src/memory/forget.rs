@@ -320,13 +320,14 @@ async fn bury(
     reason: Option<&str>,
     erase: bool,
 ) -> Result<()> {
-    let mut changes = Changes::new(permit, app.clock.now());
+    let now = app.clock.now();
+    let mut changes = Changes::new(permit, now);
     let gone: Vec<MemoryId> = records.iter().map(|record| record.id).collect();
     let buried = records.into_iter().filter(|record| record.status != Status::Deleted).collect();
     retire::retire(tx, &mut changes, buried, End::Forgotten(reason)).await?;
     changes.write(tx).await?;
     if erase {
-        store::erase(tx, &gone).await?;
+        store::erase(tx, &gone, &permit.key().to_string(), now).await?;
         idempotency::erase(tx, &gone).await?;
     }
     Ok(())

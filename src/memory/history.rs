@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::draft::parse_reference;
+use super::read::parse;
 use super::{ChangeKind, Record, store};
 use crate::app::App;
 use crate::auth::{Action, Actor, Area, Caller};
@@ -49,18 +50,13 @@ pub struct HistoryQuery {
 }
 
 /// Gives the versions of a record, newest first. Versions above the token's sensitivity are left out.
-pub async fn history(
-    app: &App,
-    caller: &Caller,
-    id: &str,
-    limit: Option<Limit>,
-    cursor: Option<&str>,
-) -> Result<VersionPage> {
+pub async fn history(app: &App, caller: &Caller, id: &str, query: &HistoryQuery) -> Result<VersionPage> {
     let permit = caller.permit(Action::Read, Area::Durable)?;
     let id = parse_reference("id", id)?;
+    let limit: Option<Limit> = query.limit.as_deref().map(|limit| parse("limit", limit)).transpose()?;
     let (now, limit) = (app.clock.now(), limit.unwrap_or_default().get());
     let cursors = CursorScope::new(permit.tenant(), "history", &(permit.namespace(), id))?;
-    let before = cursor.map(|cursor| cursors.place(&app.seal, now, cursor)).transpose()?;
+    let before = query.cursor.as_deref().map(|cursor| cursors.place(&app.seal, now, cursor)).transpose()?;
     let mut tx = app.db.begin(&permit).await?;
     let current = store::find_many(&mut tx, &[id]).await?.pop();
     current

@@ -67,9 +67,10 @@ pub async fn patch(
     caller: &Caller,
     id: &str,
     mut patch: Patch,
-    if_version: Option<i64>,
+    if_match: Option<&str>,
 ) -> Result<RecordReply> {
     let permit = &caller.permit(Action::Write, Area::Durable)?;
+    let if_version = if_match.map(version).transpose()?.flatten();
     check(&mut patch, app.clock.now())?;
     let id = parse_reference("id", id)?;
     let mut known = read::find_seen(app, permit, id).await?;
@@ -100,6 +101,18 @@ pub async fn patch(
         }
     }
     Err(Error::collision())
+}
+
+/// The version that `If-Match` names, as `"3"` or `3`; `*` is any.
+fn version(if_match: &str) -> Result<Option<i64>> {
+    let tag = if_match.trim();
+    if tag == "*" {
+        return Ok(None);
+    }
+    let digits = tag.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(tag);
+    let version = digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let rule = "must be a record's version, as in \"3\"; weak tags match nothing";
+    version.map(Some).ok_or_else(|| Error::invalid("if-match", rule))
 }
 
 /// Whether the vector that was made for the record as it was known fits the record as it is now.

@@ -1,5 +1,7 @@
 //! Getting one record and listing many.
 
+use std::str::FromStr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +14,7 @@ use crate::app::App;
 use crate::auth::{Action, Area, Caller, Namespace, Permit};
 use crate::error::{Error, Result};
 use crate::id::{MemoryId, ParseIdError};
-use crate::page::{CursorScope, Limit};
+use crate::page::{CursorScope, Limit, given};
 
 /// Which record is wanted: one id, or one scope and key (XC-11).
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +61,33 @@ pub struct List {
     pub cursor: Option<String>,
 }
 
+/// Which records to list, as a query string.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListQuery {
+    /// Only this scope, written `kind:key`. May be repeated.
+    #[serde(default)]
+    pub scope: Vec<String>,
+    /// Only this category. May be repeated.
+    #[serde(default)]
+    pub category: Vec<Category>,
+    /// Only this status; `active` unless given. May be repeated.
+    #[serde(default)]
+    pub status: Vec<Status>,
+    /// Only records whose content holds this text.
+    #[serde(default, deserialize_with = "given")]
+    pub query: Option<String>,
+    /// The key of the one record wanted; needs one scope.
+    #[serde(default, deserialize_with = "given")]
+    pub key: Option<String>,
+    /// How many a page holds: 1 to 100, 20 unless given.
+    #[serde(default, deserialize_with = "given")]
+    pub limit: Option<String>,
+    /// Where the page before ended.
+    #[serde(default, deserialize_with = "given")]
+    pub cursor: Option<String>,
+}
+
 /// One record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordReply {
@@ -96,7 +125,7 @@ pub async fn find(app: &App, caller: &Caller, get: &Get) -> Result<Option<Record
         .filter(|record| permit.sees(&record.scope, record.sensitivity))
         .filter(|record| record.status != Status::Deleted || get.include_deleted);
     if let Some(record) = &record {
-        app.accesses.got(&permit, record, now);
+        app.accesses.got(&tx, record, now);
     }
     Ok(record.map(|record| shown(record, now)))
 }
@@ -175,6 +204,53 @@ fn within(bytes: usize, records: &[Record]) -> usize {
         Some(*sum)
     });
     sums.take_while(|sum| *sum <= bytes).count().max(1)
+}
+
+/// Gives the page that a query string asks for; with a key, the one active record that has it, if there is one.
+pub async fn list_asked(app: &App, caller: &Caller, query: ListQuery) -> Result<RecordPage> {
+    caller.permit(Action::Read, Area::Durable)?;
+    let scopes: Vec<Scope> = query.scope.iter().map(|scope| parse("scope", scope)).collect::<Result<_>>()?;
+    if query.key.is_some() {
+        let record = find(app, caller, &query.wanted(&scopes)?).await?;
+        let record = record.filter(|record| record.status == Status::Active);
+        return Ok(RecordPage { records: record.into_iter().collect(), next_cursor: None });
+    }
+    let question = List {
+        scopes: some(scopes),
+        categories: some(query.category),
+        statuses: some(query.status),
+        query: query.query,
+        limit: query.limit.as_deref().map(|limit| parse("limit", limit)).transpose()?,
+        cursor: query.cursor,
+    };
+    list(app, caller, &question).await
+}
+
+impl ListQuery {
+    /// The one record of a scope and key.
+    fn wanted(&self, scopes: &[Scope]) -> Result<Get> {
+        let [scope] = scopes else { return Err(Error::invalid("key", "needs exactly one scope beside it")) };
+        let is_alone = self.category.is_empty()
+            && self.status.is_empty()
+            && self.query.is_none()
+            && self.cursor.is_none();
+        if !is_alone {
+            let rule = "names the one active record: nothing but a scope goes with it";
+            return Err(Error::invalid("key", rule));
+        }
+        let (scope, key) = (Some(scope.clone()), self.key.clone());
+        Ok(Get { memory_id: None, scope, key, namespace: None, include_deleted: false })
+    }
+}
+
+/// A query string cannot tell an empty list from an absent one.
+pub fn some<T>(list: Vec<T>) -> Option<Vec<T>> {
+    Some(list).filter(|list| !list.is_empty())
+}
+
+/// Reads a value of a query string, and names it when it cannot be read.
+pub fn parse<T: FromStr<Err: std::fmt::Display>>(field: &'static str, text: &str) -> Result<T> {
+    text.parse().map_err(|error: T::Err| Error::invalid(field, error.to_string()))
 }
 
 fn check_words(query: &str) -> Result<String> {

@@ -144,6 +144,25 @@ pub async fn remember(
     .await
 }
 
+/// Like [`remember`], with a key that stands beside the request or in it, but not in both places.
+pub async fn remember_once(
+    app: &App,
+    caller: &Caller,
+    mut new: Remember,
+    beside: Option<String>,
+    route: &str,
+) -> Result<Answer<Remembered>> {
+    caller.permit(Action::Write, Area::Durable)?;
+    if beside.is_some() {
+        if new.idempotency_key.is_some() {
+            return Err(Error::invalid("idempotency_key", "is given in the header too: give one of them"));
+        }
+        new.idempotency_key = beside;
+    }
+    let key = take_key(&mut new, route)?;
+    Box::pin(remember(app, caller, new, key)).await
+}
+
 /// Stores up to 256 records, each as far as it could be read. A bad one does not undo the others.
 pub async fn remember_batch(
     app: &App,

@@ -64,13 +64,15 @@ async fn texts_are_sent_in_batches_and_come_back_in_order() {
 }
 
 #[tokio::test]
-async fn a_query_is_asked_once() {
+async fn a_query_is_asked_once_for_each_tenant() {
     let stub = EmbeddingStub::start([]).await;
     let embedder = embedder(&stub.base_url).await;
-    for tenant in [TenantId::new(), TenantId::new()] {
+    let (one, other) = (TenantId::new(), TenantId::new());
+    // The second tenant must not learn from the time of its answer that the first has asked the same.
+    for (tenant, asked) in [(one, 1), (one, 1), (other, 2), (one, 2), (other, 2)] {
         assert_eq!(embedder.embed_query(tenant, "where").await.ok(), expected("where"));
+        assert_eq!(stub.requests().len(), asked);
     }
-    assert_eq!(stub.requests().len(), 1);
 }
 
 #[tokio::test]

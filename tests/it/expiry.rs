@@ -3,6 +3,8 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
+use sqlx::AssertSqlSafe;
+
 use crate::support::{Client, Made, TestApp, each, fact, id, with};
 
 const ITEMS: &str = "/v1/memory/items";
@@ -82,4 +84,33 @@ async fn a_cursor_shows_nothing_that_has_expired_since() {
     app.app.clock.shift(TimeDelta::minutes(2));
     let next = json!({ "query": "code", "limit": 2, "cursor": page["next_cursor"] });
     assert_eq!(made.client.search(next).await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_tenant_whose_records_cannot_expire_keeps_no_other_from_its_turn() {
+    let app = TestApp::start_lexical().await;
+    let (first, second) = (app.tenant("first").await, app.tenant("second").await);
+    for made in [&first, &second] {
+        made.client.remember(passing(&app, "The door code is 4711.")).await;
+    }
+    let mut superuser = app.db.superuser().await;
+    let status = |made: &Made| format!("SELECT status FROM memories WHERE tenant_id = '{}'", made.id.uuid());
+    let refuse = format!(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'broken'; END $$;
+         CREATE TRIGGER broken BEFORE UPDATE ON memories FOR EACH ROW
+           WHEN (NEW.tenant_id = '{}') EXECUTE FUNCTION refuse()",
+        first.id.uuid()
+    );
+    sqlx::raw_sql(AssertSqlSafe(refuse)).execute(&mut superuser).await.unwrap();
+    app.app.clock.shift(TimeDelta::hours(2));
+    for (repair, wanted) in [("", ["active", "expired"]), ("DROP TRIGGER broken ON memories", ["expired"; 2])]
+    {
+        sqlx::raw_sql(repair).execute(&mut superuser).await.unwrap();
+        memtide::job::tidy(&app.app).await;
+        for (made, wanted) in [&first, &second].into_iter().zip(wanted) {
+            let found: String =
+                sqlx::query_scalar(AssertSqlSafe(status(made))).fetch_one(&mut superuser).await.unwrap();
+            assert_eq!(found, wanted);
+        }
+    }
 }

@@ -289,3 +289,31 @@ async fn an_active_record_is_restored_at_once_while_others_change_it() {
     };
     tokio::join!(change, restore);
 }
+
+/// Who erased what is known for good, also of records that had been forgotten before.
+#[tokio::test]
+async fn every_erased_record_is_in_the_audit_log() {
+    let app = TestApp::start_lexical().await;
+    let made = app.tenant("alice").await;
+    let alice = &made.client;
+    let (active, forgotten) = (alice.remember(fact("one")).await, alice.remember(fact("two")).await);
+    alice.delete(&format!("{ITEMS}/{}", id(&forgotten))).await.expect(200);
+    let erase = json!({ "erase": true });
+    alice.post(FORGET, with(by_scope("alice"), erase.clone())).await.expect(200);
+    let unknown = MemoryId::new().to_string();
+    alice.post(FORGET, with(by_id(&unknown), erase)).await.expect(200);
+    let logged: Vec<(String, String)> = sqlx::query_as(
+        "SELECT action, target FROM audit_log WHERE action IN ('memory.deleted', 'memory.erased') ORDER BY audit_id",
+    )
+    .fetch_all(&mut app.db.superuser().await)
+    .await
+    .unwrap();
+    let of = |record: &Value| id(record).parse::<MemoryId>().unwrap().uuid().to_string();
+    let wanted = [
+        ("memory.deleted", of(&forgotten)),
+        ("memory.deleted", of(&active)),
+        ("memory.erased", of(&active)),
+        ("memory.erased", of(&forgotten)),
+    ];
+    assert_eq!(logged, wanted.map(|(action, target)| (action.to_owned(), target)));
+}

@@ -9,7 +9,7 @@ use memtide::embed::{EmbedConfig, Embedder, HttpConfig};
 use serde_json::{Value, json};
 
 use crate::support::stub::EmbeddingStub;
-use crate::support::{TestApp, fact, id, with};
+use crate::support::{Client, TestApp, fact, id, with};
 
 const ITEMS: &str = "/v1/memory/items";
 
@@ -32,7 +32,7 @@ async fn the_same_request_gets_the_same_answer_c063() {
     assert_eq!(made.client.listed("").await.len(), 1);
     // Another node knows it too.
     let (_, router) = app.second_node().await;
-    let there = crate::support::Client::new(router).capability(&made.capability).with("idempotency-key", "K");
+    let there = Client::new(router).capability(&made.capability).with("idempotency-key", "K");
     assert_eq!(there.post(ITEMS, fact("one")).await.expect(201)["record"]["id"], record["id"]);
 }
 
@@ -119,12 +119,67 @@ async fn keys_are_1_to_255_bytes_and_given_once() {
     let both = alice.with("idempotency-key", "a");
     both.post(ITEMS, with(fact("x"), json!({ "idempotency_key": "a" }))).await.names(400, "idempotency_key");
     alice.with("idempotency-key", &"k".repeat(255)).post(ITEMS, fact("x")).await.expect(201);
-    // The member is the same mechanism as the header.
-    let member = with(fact("y"), json!({ "idempotency_key": "M" }));
-    let first = alice.post(ITEMS, member.clone()).await.expect(201);
-    let again = alice.post(ITEMS, member).await;
+}
+
+#[tokio::test]
+async fn a_key_in_the_header_and_one_in_the_request_are_the_same_r11() {
+    let app = TestApp::start_lexical().await;
+    let alice = app.tenant("alice").await.client;
+    let header = |key: &str| alice.with("idempotency-key", key);
+    let member = |key: &str| with(fact("y"), json!({ "idempotency_key": key }));
+    let first = alice.post(ITEMS, member("M")).await.expect(201);
+    let then_header = header("H").post(ITEMS, fact("x")).await.expect(201);
+    for (again, first) in [
+        (alice.post(ITEMS, member("M")).await, &first),
+        (header("M").post(ITEMS, fact("y")).await, &first),
+        (alice.post(ITEMS, with(fact("x"), json!({ "idempotency_key": "H" }))).await, &then_header),
+    ] {
+        assert_eq!(again.headers["idempotent-replayed"], "true");
+        assert_eq!(&again.expect(201), first);
+    }
+    header("M").post(ITEMS, fact("z")).await.refused(422, "idempotency_mismatch");
+}
+
+#[tokio::test]
+async fn a_child_is_made_once_and_kept_sealed() {
+    let app = TestApp::start_lexical().await;
+    let made = app.tenant("alice").await;
+    let once = made.client.with("idempotency-key", "K");
+    let request = json!({ "ttl_seconds": 60 });
+    let first = once.post("/v1/auth/attenuate", request.clone()).await.expect(200);
+    let again = once.post("/v1/auth/attenuate", request.clone()).await;
     assert_eq!(again.headers["idempotent-replayed"], "true");
-    assert_eq!(again.expect(201), first);
+    assert_eq!(again.expect(200), first);
+    let kept: String = sqlx::query_scalar("SELECT body FROM idempotency_keys")
+        .fetch_one(&mut app.db.superuser().await)
+        .await
+        .unwrap();
+    for part in first["capability"].as_str().unwrap().split('.') {
+        assert!(!kept.contains(part));
+    }
+    // A token that may do less is not given the child of one that may do more.
+    let less = app.exchange(&made.key, json!({ "namespace": "default" })).await;
+    let less = app.anyone().capability(&less).with("idempotency-key", "K");
+    less.post("/v1/auth/attenuate", request).await.refused(422, "idempotency_mismatch");
+}
+
+#[tokio::test]
+async fn where_a_key_has_no_effect_it_is_refused() {
+    let app = TestApp::start_lexical().await;
+    let made = app.tenant("alice").await;
+    let operator = app.operator().await;
+    let key = |caller: Client| caller.with("idempotency-key", "K");
+    let tenant = json!({ "slug": "twice", "name": "Twice" });
+    key(operator.clone()).post("/v1/admin/tenants", tenant.clone()).await.names(400, "idempotency-key");
+    key(app.anyone()).post("/v1/admin/tenants", tenant.clone()).await.refused(401, "unauthorized");
+    operator.post("/v1/admin/tenants", tenant).await.expect(201);
+    let bearer = key(app.anyone().bearer(&made.key));
+    bearer.post("/v1/auth/token", json!({ "namespace": "default" })).await.names(400, "idempotency-key");
+    // these do not need one.
+    let record = made.client.remember(fact("x")).await;
+    let path = format!("{ITEMS}/{}", id(&record));
+    key(made.client.clone()).patch(&path, json!({ "content": "y" })).await.expect(200);
+    key(made.client.clone()).delete(&path).await.expect(200);
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ fn claims(now: DateTime<Utc>) -> Claims {
 
 impl Setup {
     fn check(&self, token: &str) -> Result<Claims> {
-        let verified = verify(&self.verifiers, token)?;
+        let verified = verify(&self.verifiers, token, TimeDelta::hours(1))?;
         verified.check_time(self.now)?;
         Ok(Claims::clone(&verified.claims))
     }
@@ -230,6 +230,18 @@ fn times_have_five_seconds_of_leeway() {
     assert_refused(&setup, &setup.signed(same, set("exp", at(-6))));
     assert!(setup.check(&setup.signed(same, set("nbf", at(5)))).is_ok());
     assert_refused(&setup, &setup.signed(same, set("nbf", at(6))));
+}
+
+#[test]
+fn a_token_lives_no_longer_than_this_deployment_lets_any() {
+    let setup = setup();
+    let at = |seconds: i64| json!(setup.now.timestamp() + seconds);
+    assert!(setup.check(&setup.signed(same, set("exp", at(3600)))).is_ok());
+    assert_refused(&setup, &setup.signed(same, set("exp", at(3601))));
+    let dated_ahead = |payload: &mut Value| {
+        (payload["exp"], payload["iat"]) = (at(7200), at(3600));
+    };
+    assert_refused(&setup, &setup.signed(same, dated_ahead));
 }
 
 #[test]

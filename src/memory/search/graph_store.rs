@@ -12,12 +12,14 @@ pub struct Building {
     ns: i32,
 }
 
-/// Starts with the namespaces that have become large: from now on their new vectors are marked when written.
+/// Starts with the namespaces that have become large: from now on their new vectors are marked when written. All
+/// counters are read for that, so that of several nodes at once only one does it.
 pub async fn begin_building(tx: &mut OperatorTx, more_than: i64) -> Result<()> {
     sqlx::query!(
         "UPDATE namespaces n
          SET vectors = 'building', building_since = pg_current_xact_id()
          WHERE n.vectors = 'exact'
+           AND (SELECT pg_try_advisory_xact_lock(hashtextextended('large namespaces', 0)))
            AND (
              SELECT sum(c.records)::int8
              FROM namespace_counts c

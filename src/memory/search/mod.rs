@@ -96,7 +96,7 @@ pub async fn search(app: &App, caller: &Caller, search: &Search) -> Result<Searc
         if rest.is_empty() { None } else { Some(cursors.cursor(&app.seal, now, &(rest, &degraded))?) };
     let records = visible(&mut tx, &permit, &filter, &ranked, now).await?;
     let similar = similar(&mut tx, search, space, &records).await?;
-    app.accesses.found(&permit, records.keys().copied(), now);
+    app.accesses.found(&tx, records.keys().copied(), now);
     let page = Page { search, query: &query, terms: &terms };
     let hits = ranked
         .iter()

@@ -1,6 +1,6 @@
 //! Statements over all tenants, for housekeeping.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -9,22 +9,26 @@ use crate::auth::Namespace;
 use crate::db::OperatorTx;
 use crate::error::{Error, Result};
 use crate::id::{MemoryId, TenantId};
-use crate::memory::access::Access;
+use crate::memory::access::{Access, Place};
 
-/// Active records whose time is over, by tenant and namespace.
+/// Active records whose time is over, those that ended first, by tenant and namespace; none of these tenants.
 pub async fn due(
     tx: &mut OperatorTx,
     now: DateTime<Utc>,
+    without: &[TenantId],
     limit: i64,
 ) -> Result<Vec<(TenantId, Namespace, Vec<MemoryId>)>> {
+    let without: Vec<Uuid> = without.iter().map(|tenant| tenant.uuid()).collect();
     let rows = sqlx::query!(
         "SELECT m.tenant_id, n.name, m.memory_id
          FROM memories m
          JOIN namespaces n ON n.tenant_id = m.tenant_id AND n.ns = m.ns
-         WHERE m.status = 'active' AND m.expires_at <= $1
+         WHERE m.status = 'active' AND m.expires_at <= $1 AND m.tenant_id <> ALL($3)
+         ORDER BY m.expires_at
          LIMIT $2",
         now,
         limit,
+        &without,
     )
     .fetch_all(&mut **tx)
     .await?;
@@ -62,21 +66,23 @@ pub async fn purge(tx: &mut OperatorTx, before: DateTime<Utc>, limit: i64) -> Re
 /// Adds reads to their records.
 pub async fn add_accesses(
     tx: &mut OperatorTx,
-    accesses: &HashMap<(TenantId, MemoryId), Access>,
+    accesses: impl Iterator<Item = (Place, Access)>,
 ) -> Result<u64> {
-    let mut sorted: Vec<_> = accesses.iter().collect();
-    sorted.sort_by_key(|(place, _)| **place);
-    let tenants: Vec<Uuid> = sorted.iter().map(|((tenant, _), _)| tenant.uuid()).collect();
-    let ids: Vec<Uuid> = sorted.iter().map(|((_, id), _)| id.uuid()).collect();
+    let mut sorted: Vec<_> = accesses.collect();
+    sorted.sort_by_key(|(place, _)| *place);
+    let tenants: Vec<Uuid> = sorted.iter().map(|((tenant, ..), _)| *tenant).collect();
+    let namespaces: Vec<i32> = sorted.iter().map(|((_, ns, _), _)| *ns).collect();
+    let ids: Vec<Uuid> = sorted.iter().map(|((.., id), _)| id.uuid()).collect();
     let gets: Vec<i64> = sorted.iter().map(|(_, access)| access.gets).collect();
     let last: Vec<DateTime<Utc>> = sorted.iter().map(|(_, access)| access.last).collect();
     let done = sqlx::query!(
         "UPDATE memories m
          SET access_count = m.access_count + r.gets, last_accessed_at = greatest(m.last_accessed_at, r.last)
-         FROM unnest($1::uuid[], $2::uuid[], $3::int8[], $4::timestamptz[]) AS r(tenant_id, memory_id, gets, last)
-         JOIN namespaces n ON n.tenant_id = r.tenant_id
-         WHERE m.tenant_id = r.tenant_id AND m.ns = n.ns AND m.memory_id = r.memory_id",
+         FROM unnest($1::uuid[], $2::int4[], $3::uuid[], $4::int8[], $5::timestamptz[])
+           AS r(tenant_id, ns, memory_id, gets, last)
+         WHERE m.tenant_id = r.tenant_id AND m.ns = r.ns AND m.memory_id = r.memory_id",
         &tenants,
+        &namespaces,
         &ids,
         &gets,
         &last,

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::db::{OnConstraint, TenantTx};
 use crate::embed::Embedding;
 use crate::error::{Error, Result};
-use crate::id::MemoryId;
+use crate::id::{EventId, MemoryId};
 use crate::memory::draft::Draft;
 use crate::memory::key::Identity;
 use crate::memory::retire::End;
@@ -347,14 +347,26 @@ pub async fn remove_terms(tx: &mut TenantTx, records: &[(MemoryId, Terms)]) -> R
     Ok(())
 }
 
-/// Removes records and their history for good.
-pub async fn erase(tx: &mut TenantTx, ids: &[MemoryId]) -> Result<()> {
+/// Removes records and their history for good, and notes for each who did it.
+pub async fn erase(tx: &mut TenantTx, ids: &[MemoryId], principal: &str, now: DateTime<Utc>) -> Result<()> {
     let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+    let audit_ids: Vec<Uuid> = ids.iter().map(|_| EventId::new().uuid()).collect();
     sqlx::query!(
-        "DELETE FROM memories WHERE tenant_id = $1 AND ns = $2 AND memory_id = ANY($3)",
+        "WITH gone AS (
+           DELETE FROM memories
+           WHERE tenant_id = $1 AND ns = $2 AND memory_id = ANY($3)
+           RETURNING memory_id
+         )
+         INSERT INTO audit_log (tenant_id, audit_id, at, actor, action, target)
+         SELECT $1, audit_id, $5, $6, 'memory.erased', memory_id::text
+         FROM unnest($3, $4::uuid[]) AS r(memory_id, audit_id)
+         JOIN gone USING (memory_id)",
         tx.tenant(),
         tx.ns(),
         &ids,
+        &audit_ids,
+        now,
+        principal,
     )
     .execute(&mut **tx)
     .await?;

@@ -2,6 +2,7 @@
 
 mod authority;
 mod foreign;
+mod order;
 mod right;
 mod routes;
 mod stage;
