@@ -39,6 +39,12 @@ pub enum Error {
     /// The state of the thing does not allow it: 409.
     #[error("{0}")]
     Conflict(Cow<'static, str>),
+    /// The candidate is decided already, and how: 409.
+    #[error("the candidate is {0}, not pending")]
+    NotPending(&'static str),
+    /// The stream cannot go on from there: what followed is not kept any more: 410.
+    #[error("what followed this number is not kept any more: start again without it, or with 0")]
+    CursorExpired,
     /// An earlier request with the same idempotency key is still running: 409 with `Retry-After`.
     #[error("a request with this idempotency key is still running")]
     StillRunning,
@@ -134,7 +140,7 @@ impl KeptError {
             Error::Unprocessable(_) => 422,
             Error::TooLarge(_) => 413,
             Error::NotFound(_) => 404,
-            Error::Conflict(_) => 409,
+            Error::Conflict(_) | Error::NotPending(_) => 409,
             Error::Stale { .. } => 412,
             _ => return None,
         };
@@ -246,6 +252,8 @@ impl Error {
             Self::TenantSuspended => "tenant_suspended",
             Self::NotFound(_) => "not_found",
             Self::Conflict(_) | Self::StillRunning => "conflict",
+            Self::NotPending(_) => "not_pending",
+            Self::CursorExpired => "cursor_expired",
             Self::Stale { .. } => "precondition_failed",
             Self::TooLarge(_) => "payload_too_large",
             Self::Kept(kept) => &kept.report.code,

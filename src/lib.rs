@@ -25,6 +25,7 @@ pub mod job;
 pub mod kv;
 pub mod memory;
 pub mod page;
+pub mod rpc;
 pub mod seal;
 pub mod telemetry;
 pub mod tenant;

@@ -7,7 +7,7 @@ pub mod caller;
 mod error;
 pub mod extract;
 pub mod health;
-mod json;
+pub(crate) mod json;
 mod layers;
 pub mod memory;
 mod once;
@@ -24,11 +24,14 @@ pub use serve::{listen, serve};
 
 use self::route::Route;
 use crate::app::App;
+use crate::rpc;
 
 /// Every route there is. The router, the OpenAPI document and the isolation test are built from this one table, so that
 /// a route that is not in it does not exist.
 pub fn routes() -> impl Iterator<Item = &'static Route> {
-    [health::ROUTES, auth::ROUTES, memory::ROUTES, admin::ROUTES, admin_key::ROUTES].into_iter().flatten()
+    [health::ROUTES, auth::ROUTES, memory::ROUTES, rpc::ROUTES, admin::ROUTES, admin_key::ROUTES]
+        .into_iter()
+        .flatten()
 }
 
 /// The whole API. Metrics are not in it when they have an address of their own.

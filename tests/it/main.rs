@@ -22,6 +22,7 @@ mod patch;
 mod process;
 mod reach;
 mod remember;
+mod rpc;
 mod search;
 mod sizes;
 mod support;

@@ -28,6 +28,7 @@ pub const ROUTES: &[&str] = &[
     "POST /v1/memory/search Right(Durable, Read)",
     "POST /v1/memory/context Right(Durable, Read)",
     "POST /v1/memory/forget Right(Durable, Delete)",
+    "POST /v1/rpc Capability",
     "POST /v1/admin/tenants Operator",
     "GET /v1/admin/tenants Operator",
     "GET /v1/admin/tenants/{id} Operator",
@@ -99,6 +100,12 @@ impl Call {
             ("POST", "/v1/memory/search" | "/v1/memory/context") => (path, Some(search)),
             ("POST", "/v1/memory/forget") => {
                 (path, Some(json!({ "target": { "kind": "id", "memory_id": target.memory } })))
+            }
+            // Its methods have a matrix of their own.
+            ("POST", "/v1/rpc") => {
+                let params = json!({ "memory_id": target.memory, "include_deleted": true });
+                let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "memory/get", "params": params });
+                (path, Some(request))
             }
             ("POST", "/v1/admin/tenants") => (path, Some(json!({ "slug": "new-tenant", "name": "New" }))),
             ("GET", "/v1/admin/tenants/{id}") => (tenant(""), None),

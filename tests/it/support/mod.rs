@@ -8,6 +8,7 @@ mod memory;
 mod postgres;
 pub mod process;
 mod proxy;
+mod rpc;
 pub mod stub;
 pub mod wire;
 

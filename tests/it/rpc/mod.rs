@@ -1,0 +1,4 @@
+//! The memory protocol over JSON-RPC.
+
+mod envelope;
+mod record;
