@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::auth::Auth;
 use crate::clock::Clock;
@@ -11,9 +11,14 @@ use crate::config::Config;
 use crate::db::Db;
 use crate::embed::Embedder;
 use crate::error::Result;
+use crate::event::{self, hub::Hub};
 use crate::kv::Kv;
 use crate::memory::access::Accesses;
 use crate::seal::Seal;
+
+/// Requests at once, so that their bodies fit into memory. Postgres and the embedder have queues of their own, which
+/// are shorter: who waits for the one is not in the way of who needs the other.
+const REQUESTS_AT_ONCE: usize = 256;
 
 /// The parts of a running service. Cloning is cheap; clones share everything.
 #[derive(Debug, Clone)]
@@ -36,6 +41,10 @@ pub struct App {
     pub accesses: Accesses,
     /// Seals what leaves the process and must come back unchanged.
     pub seal: Seal,
+    /// Who waits for events.
+    pub events: Arc<Hub>,
+    /// Turns among the requests at once, over HTTP and WebSocket together.
+    pub requests: Arc<Semaphore>,
     stopping: watch::Sender<bool>,
 }
 
@@ -61,16 +70,20 @@ impl App {
             metrics,
             accesses: Accesses::default(),
             seal,
+            events: Arc::default(),
+            requests: Arc::new(Semaphore::new(REQUESTS_AT_ONCE)),
             stopping: watch::Sender::new(false),
         })
     }
 
-    /// Makes ready to serve: gives the embedding model its number, and learns who may come in.
+    /// Makes ready to serve: gives the embedding model its number, learns who may come in, and starts to tell of events.
     pub async fn start(&self) -> Result<()> {
         if let Some(model) = self.embedder.model() {
             self.db.register_model(&model.name, model.dimensions).await?;
         }
-        Auth::start(self).await
+        Auth::start(self).await?;
+        event::relay::start(self);
+        Ok(())
     }
 
     /// Says that the process is about to end: it is not ready any more, and streams close.

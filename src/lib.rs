@@ -12,12 +12,14 @@
 
 pub mod app;
 pub mod auth;
+pub mod candidate;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod db;
 pub mod embed;
 pub mod error;
+pub mod event;
 pub mod http;
 pub mod id;
 pub mod idempotency;

@@ -95,7 +95,7 @@ pub async fn finish(mut request: Request, next: Next) -> Response {
         .get(&REQUEST_ID)
         .and_then(|value| value.to_str().ok())
         .filter(|id| !id.is_empty() && id.len() <= 128 && id.bytes().all(|b| b.is_ascii_graphic()))
-        .map_or_else(|| crate::id::EventId::new().to_string().replacen("evt", "req", 1), str::to_owned);
+        .map_or_else(new_request_id, str::to_owned);
     request.extensions_mut().insert(RequestId(id.clone()));
     let response = next.run(request).await;
     let mut response = with_error_body(response, &id);
@@ -103,6 +103,11 @@ pub async fn finish(mut request: Request, next: Next) -> Response {
         response.headers_mut().insert(REQUEST_ID.clone(), value);
     }
     response
+}
+
+/// A new id of a request.
+pub fn new_request_id() -> String {
+    crate::id::EventId::new().to_string().replacen("evt", "req", 1)
 }
 
 fn with_error_body(response: Response, id: &str) -> Response {

@@ -203,11 +203,14 @@ async fn list(
 }
 
 /// A query string cannot tell an empty list from an absent one.
-fn some<T>(list: Vec<T>) -> Option<Vec<T>> {
+pub(super) fn some<T>(list: Vec<T>) -> Option<Vec<T>> {
     Some(list).filter(|list| !list.is_empty())
 }
 
-fn parse<T: std::str::FromStr<Err: std::fmt::Display>>(field: &'static str, text: &str) -> Result<T> {
+pub(super) fn parse<T: std::str::FromStr<Err: std::fmt::Display>>(
+    field: &'static str,
+    text: &str,
+) -> Result<T> {
     text.parse().map_err(|error: T::Err| Error::invalid(field, error.to_string()))
 }
 

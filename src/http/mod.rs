@@ -4,7 +4,9 @@ pub mod admin;
 pub mod admin_key;
 pub mod auth;
 pub mod caller;
+pub mod candidate;
 mod error;
+pub mod event;
 pub mod extract;
 pub mod health;
 pub(crate) mod json;
@@ -18,7 +20,7 @@ mod strict;
 
 use axum::Router;
 
-pub use error::{ErrorBody, ErrorReply, IDEMPOTENT_REPLAYED, REQUEST_ID, RequestId, status};
+pub use error::{ErrorBody, ErrorReply, IDEMPOTENT_REPLAYED, REQUEST_ID, RequestId, new_request_id, status};
 pub use extract::MAX_BODY_BYTES;
 pub use serve::{listen, serve};
 
@@ -29,16 +31,25 @@ use crate::rpc;
 /// Every route there is. The router, the OpenAPI document and the isolation test are built from this one table, so that
 /// a route that is not in it does not exist.
 pub fn routes() -> impl Iterator<Item = &'static Route> {
-    [health::ROUTES, auth::ROUTES, memory::ROUTES, rpc::ROUTES, admin::ROUTES, admin_key::ROUTES]
-        .into_iter()
-        .flatten()
+    let tables = [
+        health::ROUTES,
+        auth::ROUTES,
+        memory::ROUTES,
+        candidate::ROUTES,
+        event::ROUTES,
+        rpc::post::ROUTES,
+        rpc::socket::ROUTES,
+        admin::ROUTES,
+        admin_key::ROUTES,
+    ];
+    tables.into_iter().flatten()
 }
 
 /// The whole API. Metrics are not in it when they have an address of their own.
 pub fn router(app: &App) -> Router {
     let has_metrics = app.config.http.metrics_address.is_none();
     let served = mount(routes().filter(|route| has_metrics || route.path != health::METRICS));
-    layers::wrap(served.merge(openapi::page(routes())).with_state(app.clone()))
+    layers::wrap(app, served.merge(openapi::page(routes())).with_state(app.clone()))
 }
 
 /// The metrics alone, for an address of their own.

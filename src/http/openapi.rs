@@ -93,6 +93,9 @@ fn needs(needs: Needs) -> String {
         Needs::ApiKey => "Needs an API key as bearer.".to_owned(),
         Needs::Capability => "Needs any capability or personal token.".to_owned(),
         Needs::Right(area, action) => format!("Needs `{action}` on `{area}`."),
+        Needs::Rights((area, action), (other_area, other_action)) => {
+            format!("Needs `{action}` on `{area}`, and `{other_action}` on `{other_area}`.")
+        }
         Needs::RightAndControl(area, action) => format!("Needs `{action}` on `{area}`, and control."),
         Needs::Control => "Needs control of the tenant.".to_owned(),
         Needs::Operator => "Needs an operator key as bearer.".to_owned(),
@@ -103,7 +106,11 @@ fn security(needs: Needs) -> Value {
     match needs {
         Needs::Nothing => json!([]),
         Needs::ApiKey | Needs::Operator => json!([{ "bearer": [] }]),
-        Needs::Capability | Needs::Right(..) | Needs::RightAndControl(..) | Needs::Control => {
+        Needs::Capability
+        | Needs::Right(..)
+        | Needs::Rights(..)
+        | Needs::RightAndControl(..)
+        | Needs::Control => {
             json!([{ "capability": [] }, { "bearer": [] }])
         }
     }

@@ -46,6 +46,8 @@ pub enum Needs {
     Capability,
     /// A right.
     Right(Area, Action),
+    /// Two rights.
+    Rights((Area, Action), (Area, Action)),
     /// A right, and control of the tenant.
     RightAndControl(Area, Action),
     /// Control of the tenant.

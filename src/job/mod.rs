@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::app::App;
 use crate::error::Result;
-use crate::{idempotency, memory, tenant};
+use crate::{candidate, event, idempotency, memory, tenant};
 
 /// How often there is something to tidy up.
 const PERIOD: Duration = Duration::from_secs(5);
@@ -29,6 +29,8 @@ pub async fn tidy(app: &App) {
     run_task("count what was read", memory::access::flush(app)).await;
     run_task("expire records", memory::sweep::expire(app)).await;
     run_task("remove old tombstones", memory::sweep::purge(app)).await;
+    run_task("expire candidates", candidate::sweep::expire(app)).await;
+    run_task("remove old events", event::purge(app)).await;
     run_task("index large namespaces", memory::search::graph::mark(app)).await;
     run_task("drop old idempotency keys", idempotency::purge(app)).await;
     run_task("erase what is left of erased tenants", tenant::sweep(app)).await;

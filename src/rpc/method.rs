@@ -8,20 +8,20 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::record;
+use super::{candidate, record};
 use crate::app::App;
-use crate::auth::{Action, Area, Caller};
+use crate::auth::Caller;
 use crate::error::{Error, Fault, Result};
 use crate::http::json;
-use crate::http::route::{MakeSchema, schema_of};
+use crate::http::route::{MakeSchema, Needs, schema_of};
 use crate::idempotency::Key;
 
 /// One method.
 pub struct Method {
     /// Its name.
     pub name: &'static str,
-    /// The right a caller must hold; some params need more.
-    pub right: (Area, Action),
+    /// The rights a caller must hold; some params need more.
+    pub needs: Needs,
     /// What it does, in one line.
     pub summary: &'static str,
     /// The shape of its params.
@@ -40,17 +40,17 @@ pub(super) type Running = Pin<Box<dyn Future<Output = Result<Box<RawValue>>> + S
 impl Method {
     pub(super) const fn new<P: JsonSchema, R: JsonSchema>(
         name: &'static str,
-        right: (Area, Action),
+        needs: Needs,
         summary: &'static str,
         run: Run,
     ) -> Self {
-        Self { name, right, summary, params: schema_of::<P>, result: schema_of::<R>, run }
+        Self { name, needs, summary, params: schema_of::<P>, result: schema_of::<R>, run }
     }
 }
 
 /// Every method there is.
 pub fn methods() -> impl Iterator<Item = &'static Method> {
-    [record::METHODS].into_iter().flatten()
+    [record::METHODS, candidate::METHODS].into_iter().flatten()
 }
 
 /// The method of a name.
@@ -71,11 +71,20 @@ pub struct Call {
 }
 
 impl Call {
-    /// Calls the method: first its right, then its params, then the effect.
+    /// Calls the method: first its rights, then its params, then the effect.
     pub async fn run(self, method: &Method) -> Result<Box<RawValue>> {
-        let (area, action) = method.right;
-        self.caller.permit(action, area)?;
+        self.check(method.needs)?;
         (method.run)(self).await
+    }
+
+    fn check(&self, needs: Needs) -> Result<()> {
+        let rights = match needs {
+            Needs::Right(area, action) => [Some((area, action)), None],
+            Needs::Rights(one, other) => [Some(one), Some(other)],
+            // No method needs anything else, and the connection is authenticated.
+            _ => [None, None],
+        };
+        rights.into_iter().flatten().try_for_each(|(area, action)| self.caller.permit(action, area).map(drop))
     }
 
     /// The params, decoded as strictly as a body over REST.

@@ -3,24 +3,30 @@
 //! - [`method`] is the one table of methods; [`frame`] reads what comes; [`answer()`] is the same for both transports.
 //! - What a request is refused with is the same error as over REST, with the number that JSON-RPC gives it.
 
+pub mod candidate;
 mod error;
 pub mod frame;
 pub mod method;
-mod post;
+pub mod post;
 pub mod record;
+pub mod socket;
+
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 pub use error::{ErrorData, RpcError, code};
-pub use post::ROUTES;
 
 use self::frame::{BadRequest, Id, MAX_BATCH, Message, Request, Unreadable};
 use self::method::Call;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::Error;
+
+/// How long one request may take, on any transport.
+const DEADLINE: Duration = Duration::from_secs(10);
 
 /// A request as it is sent (XC-03), for the documents.
 #[derive(Debug, JsonSchema)]
@@ -127,7 +133,9 @@ async fn answer_one(at: Surroundings<'_>, request: Result<Request, BadRequest>) 
         Some(method) => {
             let (app, caller) = (at.app.clone(), at.caller.clone());
             let call = Call { app, caller, params, key: at.key.map(str::to_owned) };
-            let result = call.run(method).await;
+            let result = tokio::time::timeout(DEADLINE, call.run(method)).await;
+            let result = result
+                .unwrap_or_else(|_| Err(Error::unavailable("the service, which is slow at the moment,")));
             let outcome = result.as_ref().map_or_else(|error| error.code().to_owned(), |_| "ok".to_owned());
             metrics::counter!("memtide_rpc_requests_total", "method" => method.name, "outcome" => outcome)
                 .increment(1);

@@ -6,15 +6,16 @@ use serde::{Deserialize, Serialize};
 use super::method::{Call, FoundRecord, Method, Running, reply};
 use crate::auth::{Action, Area};
 use crate::error::{Error, Result};
+use crate::http::route::Needs;
 use crate::idempotency::Key;
 use crate::memory::forget::{self, Forget, Forgotten};
 use crate::memory::read::{self, Get, List, RecordPage, RecordReply};
 use crate::memory::remember::{self, Remember, Remembered};
 use crate::memory::search::{self, Search, SearchReply};
 
-const READ: (Area, Action) = (Area::Durable, Action::Read);
-const WRITE: (Area, Action) = (Area::Durable, Action::Write);
-const DELETE: (Area, Action) = (Area::Durable, Action::Delete);
+const READ: Needs = Needs::Right(Area::Durable, Action::Read);
+const WRITE: Needs = Needs::Right(Area::Durable, Action::Write);
+const DELETE: Needs = Needs::Right(Area::Durable, Action::Delete);
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[

@@ -4,12 +4,14 @@
 mod admin;
 mod auth;
 mod batch;
+mod candidate;
 mod catalog;
 mod concurrency;
 mod context;
 mod contract;
 mod crowd;
 mod embed;
+mod event;
 mod expiry;
 mod forget;
 mod idempotency;

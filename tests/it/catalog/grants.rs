@@ -5,7 +5,9 @@ pub const GRANTS: &[&str] = &[
     // The service, in its own tenant. What it does not need for a request of a tenant is the operator's.
     "memtide_app _sqlx_migrations SELECT",
     "memtide_app audit_log INSERT,SELECT",
-    "memtide_app events INSERT",
+    "memtide_app candidates DELETE,INSERT,SELECT,UPDATE",
+    "memtide_app event_heads SELECT",
+    "memtide_app events INSERT,SELECT",
     "memtide_app idempotency_keys DELETE,INSERT,SELECT,UPDATE",
     "memtide_app memories DELETE,INSERT,SELECT,UPDATE",
     "memtide_app memory_terms DELETE,INSERT,SELECT",
@@ -15,10 +17,13 @@ pub const GRANTS: &[&str] = &[
     "memtide_app namespace_counts INSERT,SELECT,UPDATE",
     "memtide_app namespaces INSERT,SELECT,UPDATE",
     "memtide_app revocations INSERT,SELECT",
+    "memtide_app suppressions DELETE,INSERT,SELECT",
     "memtide_app tenants SELECT",
     // Work across tenants. The audit log is written and, with its tenant, erased; never changed.
     "memtide_operator api_keys DELETE,INSERT,SELECT,UPDATE",
     "memtide_operator audit_log DELETE,INSERT,SELECT",
+    "memtide_operator candidates DELETE,INSERT,SELECT,UPDATE",
+    "memtide_operator event_heads DELETE,INSERT,SELECT,UPDATE",
     "memtide_operator events DELETE,INSERT,SELECT,UPDATE",
     "memtide_operator idempotency_keys DELETE,INSERT,SELECT,UPDATE",
     "memtide_operator memories DELETE,INSERT,SELECT,UPDATE",
@@ -31,6 +36,7 @@ pub const GRANTS: &[&str] = &[
     "memtide_operator operator_keys DELETE,INSERT,SELECT,UPDATE",
     "memtide_operator personal_tokens DELETE,INSERT,SELECT,UPDATE",
     "memtide_operator revocations DELETE,INSERT,SELECT,UPDATE",
+    "memtide_operator suppressions DELETE,INSERT,SELECT,UPDATE",
     "memtide_operator signing_keys DELETE,INSERT,SELECT,UPDATE",
     "memtide_operator tenants DELETE,INSERT,SELECT,UPDATE",
 ];

@@ -2,3 +2,5 @@
 
 mod envelope;
 mod record;
+mod scenario;
+mod socket;

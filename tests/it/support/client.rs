@@ -1,11 +1,16 @@
 //! A caller that speaks the wire, to the router in memory.
 
+use std::time::Duration;
+
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
+
+/// How long a stream of events must be silent to be taken for read.
+const QUIET: Duration = Duration::from_millis(300);
 
 /// A caller with its headers.
 #[derive(Clone)]
@@ -87,10 +92,22 @@ impl Client {
         let request = request.body(body.map_or_else(Body::empty, Body::from)).unwrap();
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
-        let text = String::from_utf8_lossy(&body.collect().await.unwrap().to_bytes()).into_owned();
+        let is_stream = parts.headers.get("content-type").is_some_and(|value| value == "text/event-stream");
+        let bytes =
+            if is_stream { until_quiet(body).await } else { body.collect().await.unwrap().to_bytes().into() };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
         Reply { status: parts.status, headers: parts.headers, body, text }
     }
+}
+
+/// What a stream that does not end has sent until it is quiet.
+async fn until_quiet(mut body: Body) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while let Ok(Some(frame)) = tokio::time::timeout(QUIET, body.frame()).await {
+        bytes.extend_from_slice(&frame.unwrap().into_data().unwrap_or_default());
+    }
+    bytes
 }
 
 impl Reply {
