@@ -49,7 +49,10 @@ pub fn routes() -> impl Iterator<Item = &'static Route> {
 pub fn router(app: &App) -> Router {
     let has_metrics = app.config.http.metrics_address.is_none();
     let served = mount(routes().filter(|route| has_metrics || route.path != health::METRICS));
-    layers::wrap(app, served.merge(openapi::page(routes())).with_state(app.clone()))
+    layers::wrap(
+        app,
+        served.merge(openapi::page(routes())).merge(rpc::document::page()).with_state(app.clone()),
+    )
 }
 
 /// The metrics alone, for an address of their own.
