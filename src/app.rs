@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::auth::Auth;
 use crate::clock::Clock;
@@ -11,11 +11,16 @@ use crate::config::Config;
 use crate::db::Db;
 use crate::embed::Embedder;
 use crate::error::Result;
+use crate::event::{self, hub::Hub};
 use crate::kv::Kv;
 use crate::memory::access::Accesses;
 use crate::memory::search::Resident;
 use crate::seal::Seal;
 use crate::working;
+
+/// Requests at once, so that their bodies fit into memory. Postgres and the embedder have queues of their own, which
+/// are shorter: who waits for the one is not in the way of who needs the other.
+const REQUESTS_AT_ONCE: usize = 256;
 
 /// The parts of a running service. Cloning is cheap; clones share everything.
 #[derive(Debug, Clone)]
@@ -42,6 +47,10 @@ pub struct App {
     pub resident: Resident,
     /// Seals what leaves the process and must come back unchanged.
     pub seal: Seal,
+    /// Who waits for events.
+    pub events: Arc<Hub>,
+    /// Turns among the requests at once, over HTTP and WebSocket together.
+    pub requests: Arc<Semaphore>,
     stopping: watch::Sender<bool>,
 }
 
@@ -69,17 +78,20 @@ impl App {
             accesses: Accesses::default(),
             resident: Resident::default(),
             seal,
+            events: Arc::default(),
+            requests: Arc::new(Semaphore::new(REQUESTS_AT_ONCE)),
             stopping: watch::Sender::new(false),
         })
     }
 
-    /// Makes ready to serve: gives the embedding model its number, and learns who may come in.
+    /// Makes ready to serve: gives the embedding model its number, learns who may come in, and starts to tell of events.
     pub async fn start(&self) -> Result<()> {
         if let Some(model) = self.embedder.model() {
             self.db.register_model(&model.name, model.dimensions).await?;
         }
         Auth::start(self).await?;
         tokio::spawn(working::config::follow(self.clone()));
+        event::relay::start(self);
         Ok(())
     }
 

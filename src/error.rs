@@ -45,6 +45,12 @@ pub enum Error {
     /// A slot would end after all time: 500, the one fault of ours whose words are told.
     #[error("working memory expiry overflow")]
     ExpiryOverflow,
+    /// The candidate is decided already, and how: 409.
+    #[error("the candidate is {0}, not pending")]
+    NotPending(&'static str),
+    /// The stream cannot go on from there: what followed is not kept any more: 410.
+    #[error("what followed this number is not kept any more: start again without it, or with 0")]
+    CursorExpired,
     /// An earlier request with the same idempotency key is still running: 409 with `Retry-After`.
     #[error("a request with this idempotency key is still running")]
     StillRunning,
@@ -140,7 +146,7 @@ impl KeptError {
             Error::Unprocessable(_) => 422,
             Error::TooLarge(_) => 413,
             Error::NotFound(_) => 404,
-            Error::Conflict(_) | Error::Capacity(_) => 409,
+            Error::Conflict(_) | Error::Capacity(_) | Error::NotPending(_) => 409,
             Error::Stale { .. } => 412,
             _ => return None,
         };
@@ -253,6 +259,8 @@ impl Error {
             Self::NotFound(_) => "not_found",
             Self::Conflict(_) | Self::StillRunning => "conflict",
             Self::Capacity(_) => "working_memory_capacity",
+            Self::NotPending(_) => "not_pending",
+            Self::CursorExpired => "cursor_expired",
             Self::Stale { .. } => "precondition_failed",
             Self::TooLarge(_) => "payload_too_large",
             Self::Kept(kept) => &kept.report.code,

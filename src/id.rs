@@ -37,10 +37,16 @@ pub mod kind {
     pub enum Key {}
     /// A row of the outbox.
     pub enum Event {}
+    /// A candidate for a record.
+    pub enum Candidate {}
 
     impl Kind for Memory {
         const PREFIX: &'static str = "mem";
         const NAME: &'static str = "memory";
+    }
+    impl Kind for Candidate {
+        const PREFIX: &'static str = "cnd";
+        const NAME: &'static str = "candidate";
     }
     impl Kind for Tenant {
         const PREFIX: &'static str = "ten";
@@ -62,6 +68,8 @@ pub mod kind {
 
 /// The id of a durable memory record: `mem_…`.
 pub type MemoryId = Id<kind::Memory>;
+/// The id of a candidate: `cnd_…`.
+pub type CandidateId = Id<kind::Candidate>;
 /// The id of a tenant: `ten_…`.
 pub type TenantId = Id<kind::Tenant>;
 /// The id of a capability token: `cap_…`.

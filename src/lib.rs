@@ -12,12 +12,14 @@
 
 pub mod app;
 pub mod auth;
+pub mod candidate;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod db;
 pub mod embed;
 pub mod error;
+pub mod event;
 pub mod http;
 pub mod id;
 pub mod idempotency;
@@ -25,6 +27,7 @@ pub mod job;
 pub mod kv;
 pub mod memory;
 pub mod page;
+pub mod rpc;
 pub mod seal;
 pub mod telemetry;
 pub mod tenant;

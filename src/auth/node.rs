@@ -140,6 +140,14 @@ impl Auth {
         self.admit(claims)
     }
 
+    /// The same caller as of now, for connections that outlive a request; refused once the token has ended.
+    pub fn readmit(&self, app: &App, caller: &Caller) -> Result<Caller> {
+        if caller.claims.expires_at.is_some_and(|end| end <= app.clock.now()) {
+            return Err(Error::Unauthorized(REFUSED));
+        }
+        self.admit(Arc::clone(&caller.claims))
+    }
+
     fn admit(&self, claims: Arc<Claims>) -> Result<Caller> {
         let refusal = |error| {
             let jti = claims.jti.map(|jti| jti.to_string());

@@ -29,4 +29,15 @@ impl Listener {
         while self.0.next_buffered().is_some() {}
         Ok(())
     }
+
+    /// Waits until something was sent, and gives all of it. Nothing when something may have been missed, because the
+    /// connection was broken.
+    pub async fn heard(&mut self) -> Result<Option<Vec<String>>> {
+        let Some(first) = self.0.try_recv().await? else { return Ok(None) };
+        let mut words = vec![first.payload().to_owned()];
+        while let Some(next) = self.0.next_buffered() {
+            words.push(next.payload().to_owned());
+        }
+        Ok(Some(words))
+    }
 }

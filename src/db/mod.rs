@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use tokio::sync::Notify;
 
 pub use error::OnConstraint;
 pub use inspect::{Inspection, check_schema, inspect, reach};
@@ -54,6 +55,7 @@ pub struct Db {
     pool: PgPool,
     namespaces: moka::sync::Cache<(TenantId, String), i32>,
     model: Arc<AtomicI16>,
+    announcements: Arc<Notify>,
 }
 
 impl Db {
@@ -69,7 +71,8 @@ impl Db {
             // Connections are tested when they are given back; one that broke since fails at BEGIN and is replaced.
             .test_before_acquire(false)
             .connect_lazy_with(options);
-        Ok(Self { pool, namespaces: moka::sync::Cache::new(NAMESPACES_CACHED), model: Arc::default() })
+        let namespaces = moka::sync::Cache::new(NAMESPACES_CACHED);
+        Ok(Self { pool, namespaces, model: Arc::default(), announcements: Arc::default() })
     }
 
     /// Gives the embedding model its number, making it known if it is new. Vectors are stored under that number.

@@ -1,8 +1,10 @@
 //! The two kinds of transaction. Neither can be had without a proof of the right to it.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use sqlx::PgConnection;
+use tokio::sync::Notify;
 
 use super::session::Session;
 use super::{Db, OnConstraint};
@@ -21,6 +23,9 @@ pub struct TenantTx {
     namespace: Namespace,
     ns: i32,
     model: i16,
+    /// Whether there is an event in it, to be told of once it is committed.
+    announces: bool,
+    announcements: Arc<Notify>,
 }
 
 /// A transaction that sees the rows of all tenants.
@@ -39,9 +44,16 @@ impl Db {
         let sql = format!("BEGIN; SELECT set_config('memtide.tenant', '{}', true)", tenant.uuid());
         let namespace = permit.namespace().clone();
         let session = Session::begin(&self.pool, sql).await?;
-        let mut tx = TenantTx { session, tenant, namespace, ns: NO_NAMESPACE, model: self.model() };
+        let announcements = Arc::clone(&self.announcements);
+        let (ns, model) = (NO_NAMESPACE, self.model());
+        let mut tx = TenantTx { session, tenant, namespace, ns, model, announces: false, announcements };
         tx.ns = self.resolve_namespace(&mut tx, permit).await?;
         Ok(tx)
+    }
+
+    /// Waits until a transaction of this process has committed an event since the last call.
+    pub async fn announced(&self) {
+        self.announcements.notified().await;
     }
 
     /// Begins a transaction across tenants, for an operator or for the service's own housekeeping.
@@ -149,9 +161,18 @@ impl TenantTx {
         self.set_for_now("plan_cache_mode", "force_custom_plan").await
     }
 
+    /// Says that an event is written here: whoever waits for [`Db::announced`] is told at the commit.
+    pub fn announce(&mut self) {
+        self.announces = true;
+    }
+
     /// Makes everything done here last.
     pub async fn commit(self) -> Result<()> {
-        self.session.commit().await
+        self.session.commit().await?;
+        if self.announces {
+            self.announcements.notify_one();
+        }
+        Ok(())
     }
 }
 

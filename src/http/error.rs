@@ -51,7 +51,10 @@ pub fn status(error: &Error) -> StatusCode {
         Error::Unauthorized(_) => StatusCode::UNAUTHORIZED,
         Error::Forbidden(_) | Error::DatabaseMismatch | Error::TenantSuspended => StatusCode::FORBIDDEN,
         Error::NotFound(_) => StatusCode::NOT_FOUND,
-        Error::Conflict(_) | Error::Capacity(_) | Error::StillRunning => StatusCode::CONFLICT,
+        Error::Conflict(_) | Error::Capacity(_) | Error::NotPending(_) | Error::StillRunning => {
+            StatusCode::CONFLICT
+        }
+        Error::CursorExpired => StatusCode::GONE,
         Error::Kept(kept) => StatusCode::from_u16(kept.status).unwrap_or(StatusCode::CONFLICT),
         Error::Stale { .. } => StatusCode::PRECONDITION_FAILED,
         Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
@@ -94,7 +97,7 @@ pub async fn finish(mut request: Request, next: Next) -> Response {
         .get(&REQUEST_ID)
         .and_then(|value| value.to_str().ok())
         .filter(|id| !id.is_empty() && id.len() <= 128 && id.bytes().all(|b| b.is_ascii_graphic()))
-        .map_or_else(|| crate::id::EventId::new().to_string().replacen("evt", "req", 1), str::to_owned);
+        .map_or_else(new_request_id, str::to_owned);
     request.extensions_mut().insert(RequestId(id.clone()));
     let response = next.run(request).await;
     let mut response = with_error_body(response, &id);
@@ -102,6 +105,11 @@ pub async fn finish(mut request: Request, next: Next) -> Response {
         response.headers_mut().insert(REQUEST_ID.clone(), value);
     }
     response
+}
+
+/// A new id of a request.
+pub fn new_request_id() -> String {
+    crate::id::EventId::new().to_string().replacen("evt", "req", 1)
 }
 
 fn with_error_body(response: Response, id: &str) -> Response {

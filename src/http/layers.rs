@@ -17,6 +17,7 @@ use tracing::Instrument;
 use super::error::{RequestId, finish};
 use super::extract::MAX_BODY_BYTES;
 use super::{health, memory};
+use crate::app::App;
 use crate::error::Error;
 
 /// How long a request may take.
@@ -25,16 +26,12 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// How long a batch may take: 256 texts as long as the model reads are 65,000 tokens.
 const BATCH_DEADLINE: Duration = Duration::from_mins(1);
 
-/// Requests at once, so that their bodies fit into memory. Postgres and the embedder have queues of their own, which
-/// are shorter: who waits for the one is not in the way of who needs the other.
-const REQUESTS_AT_ONCE: usize = 256;
-
 /// How long a request waits for its turn before it is answered 503.
 const TURN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Puts the layers around the routes.
-pub fn wrap(routes: Router) -> Router {
-    let turns = Arc::new(Semaphore::new(REQUESTS_AT_ONCE));
+pub fn wrap(app: &App, routes: Router) -> Router {
+    let turns = Arc::clone(&app.requests);
     routes
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(CatchPanicLayer::custom(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response()))

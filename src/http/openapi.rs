@@ -87,7 +87,8 @@ fn operation_id(route: &Route) -> String {
     format!("{}_{}", route.method.as_str().to_ascii_lowercase(), name.join("_"))
 }
 
-fn needs(needs: Needs) -> String {
+/// What a caller must hold, in words.
+pub fn needs(needs: Needs) -> String {
     match needs {
         Needs::Nothing => "Needs no token.".to_owned(),
         Needs::ApiKey => "Needs an API key as bearer.".to_owned(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::app::App;
 use crate::error::Result;
-use crate::{idempotency, memory, tenant, working};
+use crate::{candidate, event, idempotency, memory, tenant, working};
 
 /// How often there is something to tidy up.
 const PERIOD: Duration = Duration::from_secs(5);
@@ -43,6 +43,8 @@ async fn tidy_often(app: &App) {
     run_task("count what was read", memory::access::flush(app)).await;
     run_task("expire records", memory::sweep::expire(app)).await;
     run_task("remove old tombstones", memory::sweep::purge(app)).await;
+    run_task("expire candidates", candidate::sweep::expire(app)).await;
+    run_task("remove old events", event::purge(app)).await;
     run_task("drop old idempotency keys", idempotency::purge(app)).await;
     run_task("consolidate old slots", working::consolidate::promote(app)).await;
     run_task("erase what is left of erased tenants", tenant::sweep(app)).await;

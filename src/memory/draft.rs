@@ -168,7 +168,8 @@ pub fn check_metadata(metadata: Option<&Map<String, Value>>) -> Result<()> {
 /// Names of at most 256 bytes; a speaker's is free text and cleaned.
 pub fn check_context(context: Option<&mut Context>) -> Result<()> {
     let Some(context) = context else { return Ok(()) };
-    check_name("thread_id", context.thread_id.as_deref()).map_err(|error| error.inside("context"))?;
+    check_name("thread_id", context.thread_id.as_deref(), MAX_NAME_BYTES)
+        .map_err(|error| error.inside("context"))?;
     context.speaker = context.speaker.take().map(|speaker| speaker.replace('\0', "").trim().to_owned());
     let length = context.speaker.as_ref().map_or(0, String::len);
     if length > MAX_NAME_BYTES {
@@ -187,13 +188,27 @@ fn check_provenance(provenance: Option<&Provenance>) -> Result<()> {
         ("source_item_id", &provenance.source_item_id),
     ];
     for (field, name) in names {
-        check_name(field, name.as_deref()).map_err(|error| error.inside("provenance"))?;
+        check_name(field, name.as_deref(), MAX_NAME_BYTES).map_err(|error| error.inside("provenance"))?;
     }
     Ok(())
 }
 
-fn check_name(field: &'static str, name: Option<&str>) -> Result<()> {
-    name.map_or(Ok(()), |name| check_identifier(name, MAX_NAME_BYTES)).map_err(|error| error.inside(field))
+/// A name of at most so many bytes, without control characters.
+pub fn check_name(field: &'static str, name: Option<&str>, max_bytes: usize) -> Result<()> {
+    name.map_or(Ok(()), |name| check_identifier(name, max_bytes)).map_err(|error| error.inside(field))
+}
+
+/// A free text as it is stored: without U+0000, not blank, and of at most so many bytes.
+pub fn clean(field: &'static str, text: &str, max_bytes: usize) -> Result<String> {
+    let text = text.replace('\0', "");
+    if is_blank(&text) {
+        return Err(Error::invalid(field, "is empty or blank"));
+    }
+    if text.len() > max_bytes {
+        let rule = format!("is longer than {max_bytes} bytes");
+        return Err(Error::over_limit(field, rule, max_bytes as u64, text.len() as u64));
+    }
+    Ok(text)
 }
 
 /// A record that a request names; the id of something else names a record that does not exist.

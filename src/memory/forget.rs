@@ -35,6 +35,7 @@ const MAX_REASON_BYTES: usize = 1_024;
 
 /// What to forget (C-045).
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "MemoryForgetParams")]
 #[serde(deny_unknown_fields)]
 pub struct Forget {
     /// One record by id or by scope and key, or all of a scope.
@@ -333,7 +334,8 @@ async fn bury(
     Ok(())
 }
 
-fn check_reason(reason: Option<&str>) -> Result<Option<String>> {
+/// A reason as it is stored: without U+0000, at most 1,024 bytes.
+pub fn check_reason(reason: Option<&str>) -> Result<Option<String>> {
     let Some(reason) = reason.map(|reason| reason.replace('\0', "")) else { return Ok(None) };
     if reason.len() > MAX_REASON_BYTES {
         let rule: Cow<'static, str> = format!("is longer than {MAX_REASON_BYTES} bytes").into();

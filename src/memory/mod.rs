@@ -5,10 +5,11 @@
 //! - Every change writes a version, an event and an audit row in the same transaction (`write::Changes`).
 //! - When a write is answered, the next search finds it.
 
+pub(crate) mod accept;
 pub mod access;
 pub mod bm25;
 pub mod context;
-mod draft;
+pub(crate) mod draft;
 pub mod filter;
 pub mod forget;
 pub mod history;
@@ -30,7 +31,7 @@ pub mod text;
 mod token;
 pub mod turn;
 mod word;
-mod write;
+pub(crate) mod write;
 
 pub use record::{
     Category, ChangeKind, Context, Provenance, Record, Sensitivity, SourceContextKind, SourceKind, Status,

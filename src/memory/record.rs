@@ -12,6 +12,7 @@ use crate::time::UnixTime;
 
 /// A durable memory record, active or historical (C-040, PC-21).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "MemoryRecord")]
 pub struct Record {
     /// The record's id.
     pub id: MemoryId,
@@ -90,6 +91,7 @@ pub struct Context {
 
 /// Where a record comes from (PC-22).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "MemoryProvenance")]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
     /// The conversation it was taken from. At most 256 bytes, as the two below.

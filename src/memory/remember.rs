@@ -19,6 +19,7 @@ pub const MAX_BATCH: usize = 256;
 
 /// A record to be remembered (C-044, PC-26).
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "MemoryRememberParams")]
 #[serde(deny_unknown_fields)]
 pub struct Remember {
     /// Whose memory it is.

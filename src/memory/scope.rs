@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 
 /// Whose memory a record is: a user's, a workspace's, an agent's, a thread's or a task's (C-041).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "MemoryScope")]
 #[serde(deny_unknown_fields)]
 pub struct Scope {
     /// The sort of owner.

@@ -18,6 +18,7 @@ pub use limits::Limits;
 
 use crate::app::App;
 use crate::auth::OperatorPermit;
+use crate::candidate::policy::CandidatePolicy;
 use crate::db::OperatorTx;
 use crate::error::{Error, Result};
 use crate::id::TenantId;
@@ -82,7 +83,7 @@ pub struct NewTenant {
     /// What it may use; no limits unless told.
     #[serde(default)]
     pub limits: Limits,
-    /// Settings of its own: at most 16,384 bytes of JSON.
+    /// Settings of its own: at most 16,384 bytes of JSON. `candidate_policy` holds thresholds and switches (XC-35).
     #[serde(default)]
     pub settings: Map<String, Value>,
 }
@@ -160,7 +161,14 @@ fn check_settings(settings: &Map<String, Value>) -> Result<()> {
         let rule = format!("is larger than {MAX_SETTINGS_BYTES} bytes of JSON");
         return Err(Error::over_limit("settings", rule, MAX_SETTINGS_BYTES as u64, size as u64));
     }
-    Ok(())
+    match settings.get("candidate_policy") {
+        Some(policy) => {
+            let policy: CandidatePolicy = serde_json::from_value(policy.clone())
+                .map_err(|error| Error::invalid("settings.candidate_policy", error.to_string()))?;
+            policy.check().map_err(|error| error.inside("settings"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Makes a tenant.

@@ -81,6 +81,10 @@ const RULES: &[Rule] = &[
 /// What holds algorithms only: values in, values out.
 const PURE: &[&str] = &[
     "auth/grant.rs",
+    "candidate/key.rs",
+    "candidate/policy.rs",
+    "candidate/score.rs",
+    "candidate/similar.rs",
     "memory/bm25.rs",
     "memory/key.rs",
     "memory/rank.rs",

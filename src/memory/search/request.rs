@@ -20,6 +20,7 @@ pub const MAX_QUERY_BYTES: usize = 4_096;
 
 /// What to search for (C-043, PC-23, XC-12, R-27).
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "MemorySearchParams")]
 #[serde(deny_unknown_fields)]
 pub struct Search {
     /// The question, in any language: 1 to 4,096 bytes.

@@ -2,6 +2,7 @@
 
 mod change;
 mod read;
+mod recall;
 mod sweep;
 mod write;
 
@@ -10,5 +11,6 @@ pub use read::{
     find_by_identity, find_many, ids_of_scope, list_ids, lock, lock_by_identity, lock_in_order, lock_many,
     versions,
 };
+pub use recall::{at_versions, forgotten_like};
 pub use sweep::{add_accesses, due, purge};
 pub use write::{erase, index, insert, remove_terms, retire, unindex, update};

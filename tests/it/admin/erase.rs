@@ -21,6 +21,10 @@ async fn fill(app: &TestApp, tenant: &Made) {
         client.with("idempotency-key", "once").post("/v1/memory/items", note("A fact.")).await.expect(201);
     let path = format!("/v1/memory/items/{}", made["record"]["id"].as_str().unwrap());
     client.patch(&path, json!({ "content": "Another fact." })).await.expect(200);
+    client.suppressed("Likes the sea.").await;
+    while rows(app, tenant.id.uuid()).await["event_heads"] == 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
     let token =
         json!({ "name": "t", "namespace": "default", "capabilities": { "memory.durable": ["read"] } });
     app.personal_token(tenant.id, token).await;

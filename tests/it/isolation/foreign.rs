@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use memtide::id::{CandidateId, MemoryId};
 use serde_json::json;
 
 use super::stage::nothing;
-use super::{Call, Stage, assert_tells_nothing, bytes, send, tenant_routes};
+use super::{Call, Stage, Target, assert_tells_nothing, bytes, send, tenant_routes};
 use crate::support::Client;
 
 /// Sends everything to everything, and compares with what a missing id gets.
@@ -16,7 +17,7 @@ async fn try_all(stage: &Stage, scope: &str, sensitivity: &str, caller: &Client,
             // Its own tenant's id is nothing new to a caller.
             target.tenant.clone_from(&missing.tenant);
         }
-        let before = rows.read(stage, &target.memory, &target.forgotten).await;
+        let before = rows.read(stage, &target).await;
         let (call, reply) = send(route, &target, caller).await;
         assert_tells_nothing(&reply, &call, &target);
         assert!(reply.status.as_u16() < 500, "{call:?} {}", reply.text);
@@ -24,17 +25,13 @@ async fn try_all(stage: &Stage, scope: &str, sensitivity: &str, caller: &Client,
         if same != call {
             assert_eq!(bytes(&reply, &target), bytes(&answer, &missing), "{call:?}");
         }
-        assert_eq!(
-            rows.read(stage, &target.memory, &target.forgotten).await,
-            before,
-            "{call:?} changed rows"
-        );
+        assert_eq!(rows.read(stage, &target).await, before, "{call:?} changed rows");
     }
 }
 
 /// The rows that must not change.
 #[derive(Clone, Copy)]
-enum Rows<'a> {
+pub enum Rows<'a> {
     All,
     Namespace(&'a str),
     /// Those of the records that the request is aimed at.
@@ -42,8 +39,7 @@ enum Rows<'a> {
 }
 
 impl Rows<'_> {
-    async fn read(self, stage: &Stage, memory: &str, forgotten: &str) -> BTreeMap<String, String> {
-        let uuid = |id: &str| id.parse::<memtide::id::MemoryId>().unwrap().uuid();
+    pub async fn read(self, stage: &Stage, target: &Target) -> BTreeMap<String, String> {
         match self {
             Self::All => stage.rows().await,
             Self::Namespace(name) => {
@@ -55,8 +51,17 @@ impl Rows<'_> {
                 rows
             }
             Self::Records => {
-                let ids = format!("memory_id IN ('{}', '{}')", uuid(memory), uuid(forgotten));
-                stage.rows_where(&["tenant_id", "memory_id"], &ids).await
+                let uuid = |id: &str| id.parse::<MemoryId>().unwrap().uuid();
+                let ids = format!("memory_id IN ('{}', '{}')", uuid(&target.memory), uuid(&target.forgotten));
+                let mut rows = stage.rows_where(&["tenant_id", "memory_id"], &ids).await;
+                let uuid = |id: &str| id.parse::<CandidateId>().unwrap().uuid();
+                let ids =
+                    format!("candidate_id IN ('{}', '{}')", uuid(&target.candidate), uuid(&target.twin));
+                let of_candidates = stage.rows_where(&["tenant_id", "candidate_id"], &ids).await;
+                rows.extend(
+                    of_candidates.into_iter().map(|(table, rows)| (format!("{table} of candidates"), rows)),
+                );
+                rows
             }
         }
     }

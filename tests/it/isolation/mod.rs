@@ -2,6 +2,7 @@
 
 mod authority;
 mod foreign;
+mod method;
 mod order;
 mod right;
 mod routes;
@@ -40,6 +41,11 @@ fn bytes(reply: &Reply, target: &Target) -> String {
 fn tenant_routes() -> impl Iterator<Item = &'static Route> {
     use memtide::http::route::Needs;
     http::routes().filter(|route| !matches!(route.needs, Needs::Nothing | Needs::ApiKey | Needs::Operator))
+}
+
+/// The status of success. Without a socket to upgrade, a WebSocket gets no further than that.
+fn status_in_memory(route: &Route) -> u16 {
+    if route.status == 101 { 400 } else { route.status }
 }
 
 async fn send(route: &Route, target: &Target, caller: &Client) -> (Call, Reply) {

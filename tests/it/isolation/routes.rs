@@ -5,7 +5,7 @@ use axum::http::Method;
 use memtide::http::route::Route;
 use serde_json::{Value, json};
 
-use crate::support::{Client, Reply};
+use crate::support::{Client, Reply, pending};
 
 /// Every route and what a caller must hold, as `http/route.rs` has to have them.
 pub const ROUTES: &[&str] = &[
@@ -42,6 +42,18 @@ pub const ROUTES: &[&str] = &[
     "POST /v1/working-memory/slots/consolidate Rights([(Working, Read), (Durable, Write)])",
     "POST /v1/working-memory/clear Right(Working, Delete)",
     "GET /v1/working-memory/events Right(Working, Read)",
+    "POST /v1/memory/semantic_write Right(Candidates, Write)",
+    "GET /v1/memory/candidates Right(Candidates, Read)",
+    "GET /v1/memory/candidates/{id} Right(Candidates, Read)",
+    "POST /v1/memory/candidates/{id}/decide Right(Candidates, Review)",
+    "POST /v1/memory/candidates/{id}/approve Rights([(Candidates, Review), (Durable, Write)])",
+    "POST /v1/memory/candidates/{id}/reject Right(Candidates, Review)",
+    "POST /v1/memory/candidates/{id}/edit_and_approve Rights([(Candidates, Review), (Durable, Write)])",
+    "POST /v1/memory/candidates/{id}/merge Right(Candidates, Review)",
+    "POST /v1/memory/candidates/{id}/suppress_similar Right(Candidates, Review)",
+    "GET /v1/memory/events Right(Events, Read)",
+    "POST /v1/rpc Capability",
+    "GET /v1/rpc/ws Capability",
     "POST /v1/admin/tenants Operator",
     "GET /v1/admin/tenants Operator",
     "GET /v1/admin/tenants/{id} Operator",
@@ -72,13 +84,29 @@ pub struct Target {
     pub memory: String,
     /// A record that can be restored.
     pub forgotten: String,
+    /// A candidate that can be decided.
+    pub candidate: String,
+    /// One that it can be merged into.
+    pub twin: String,
     pub words: String,
 }
 
 impl Target {
     /// The ids in it, which an answer may repeat only if they were sent.
-    pub fn ids(&self) -> [&str; 6] {
-        [&self.tenant, &self.key, &self.token, &self.capability, &self.memory, &self.forgotten]
+    pub fn ids(&self) -> [&str; 8] {
+        let Self { tenant, key, token, capability, memory, forgotten, candidate, twin, .. } = self;
+        [tenant, key, token, capability, memory, forgotten, candidate, twin]
+    }
+}
+
+/// What is said with a decision.
+pub fn decision(act: &str, target: &Target) -> Value {
+    match act {
+        "decide" => json!({ "decision": "reject" }),
+        "edit_and_approve" => json!({ "edited_text": "Another text." }),
+        "merge" => json!({ "target_candidate_id": target.twin }),
+        "approve" | "reject" | "suppress_similar" => json!({}),
+        _ => panic!("{act} is new: say here what is said with it"),
     }
 }
 
@@ -99,7 +127,14 @@ impl Call {
         let search = json!({ "query": target.words, "limit": 100 });
         let path = route.path.to_owned();
         let (path, body) = match (route.method.as_str(), route.path) {
+            ("GET", "/v1/memory/events") => (format!("{path}?after=0"), None),
             ("GET", path) if !path.contains('{') => (path.to_owned(), None),
+            ("POST", "/v1/memory/semantic_write") => (path, Some(pending("A note on the sea."))),
+            ("GET", "/v1/memory/candidates/{id}") => (path.replace("{id}", &target.candidate), None),
+            ("POST", pattern) if pattern.starts_with("/v1/memory/candidates/{id}/") => {
+                let act = pattern.rsplit('/').next().unwrap();
+                (path.replace("{id}", &target.candidate), Some(decision(act, target)))
+            }
             ("POST", "/v1/auth/token") => (path, Some(json!({ "namespace": "default" }))),
             ("POST", "/v1/auth/attenuate") => (path, Some(json!({ "ttl_seconds": 60 }))),
             ("POST", "/v1/auth/revoke") => (path, Some(json!({ "jti": target.capability }))),
@@ -139,6 +174,12 @@ impl Call {
             }
             ("POST", "/v1/working-memory/focus/release" | "/v1/working-memory/clear") => {
                 (path, Some(json!({})))
+            }
+            // Its methods have a matrix of their own.
+            ("POST", "/v1/rpc") => {
+                let params = json!({ "memory_id": target.memory, "include_deleted": true });
+                let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "memory/get", "params": params });
+                (path, Some(request))
             }
             ("POST", "/v1/admin/tenants") => (path, Some(json!({ "slug": "new-tenant", "name": "New" }))),
             ("GET", "/v1/admin/tenants/{id}") => (tenant(""), None),

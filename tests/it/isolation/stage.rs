@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use memtide::id::{CapabilityId, KeyId, MemoryId, TenantId};
+use memtide::id::{CandidateId, CapabilityId, KeyId, MemoryId, TenantId};
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 
 use super::routes::{SLOT, Target};
-use crate::support::{Client, Made, TestApp, redis};
+use crate::support::{Client, Made, TestApp, pending, redis};
 
 /// What stands in every record of the tenant that is looked after.
 pub const MARKER: &str = "kept-by-home";
@@ -54,6 +55,8 @@ impl Stage {
             capability: whoami["jti"].as_str().unwrap().to_owned(),
             memory,
             forgotten,
+            candidate: self.propose(client, scope_key, sensitivity).await,
+            twin: self.propose(client, scope_key, sensitivity).await,
             words: "lighthouse rock".to_owned(),
         }
     }
@@ -73,9 +76,33 @@ impl Stage {
         made["record"]["id"].as_str().unwrap().to_owned()
     }
 
+    async fn propose(&self, client: &Client, scope_key: &str, sensitivity: &str) -> String {
+        let number = self.planted.fetch_add(1, Ordering::Relaxed);
+        let mut body = pending(&format!("The lighthouse of {MARKER} shines {number} times."));
+        body["scope"]["key"] = json!(scope_key);
+        let made = client.post("/v1/memory/semantic_write", body).await.expect(200);
+        let id = made["candidate"]["id"].as_str().unwrap().to_owned();
+        if sensitivity != "normal" {
+            // What is a secret by its own word is not kept, so that only the row can say it.
+            let uuid = id.parse::<CandidateId>().unwrap().uuid();
+            let mut superuser = self.app.db.superuser().await;
+            for table in ["candidates", "events"] {
+                let sql = format!("UPDATE {table} SET sensitivity = $2 WHERE candidate_id = $1");
+                let update = sqlx::query(AssertSqlSafe(sql)).bind(uuid).bind(sensitivity);
+                update.execute(&mut superuser).await.unwrap();
+            }
+        }
+        id
+    }
+
+    /// A capability of this tenant, cut down as asked.
+    pub async fn token(&self, tenant: &Made, request: Value) -> String {
+        self.app.exchange(&tenant.key, request).await
+    }
+
     /// A caller with a capability of this tenant, cut down as asked.
     pub async fn holding(&self, tenant: &Made, request: Value) -> Client {
-        self.app.anyone().capability(&self.app.exchange(&tenant.key, request).await)
+        self.app.anyone().capability(&self.token(tenant, request).await)
     }
 
     /// Every row of the home tenant by table, and every key of its working memory.
@@ -95,6 +122,14 @@ impl Stage {
     /// The rows of the home tenant that these columns make out, in all tables that have them.
     pub async fn rows_where(&self, columns: &[&str], condition: &str) -> BTreeMap<String, String> {
         let mut superuser = self.app.db.superuser().await;
+        // The dispatcher gives events their numbers a moment after they were written.
+        while sqlx::query_scalar("SELECT EXISTS (SELECT FROM events WHERE seq IS NULL)")
+            .fetch_one(&mut superuser)
+            .await
+            .unwrap()
+        {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
         let sql = "SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
                    WHERE c.relkind = 'r' AND a.attname = ANY ($1) GROUP BY 1 HAVING count(*) = cardinality($1)";
         let tables: Vec<String> =
@@ -123,6 +158,8 @@ pub fn nothing() -> Target {
         capability: CapabilityId::new().to_string(),
         memory: MemoryId::new().to_string(),
         forgotten: MemoryId::new().to_string(),
+        candidate: CandidateId::new().to_string(),
+        twin: CandidateId::new().to_string(),
         words: "lighthouse rock".to_owned(),
     }
 }

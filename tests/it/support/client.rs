@@ -1,11 +1,16 @@
 //! A caller that speaks the wire, to the router in memory.
 
+use std::time::Duration;
+
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
+
+/// How long a stream of events must be silent to be taken for read.
+const QUIET: Duration = Duration::from_millis(300);
 
 /// A caller with its headers.
 #[derive(Clone)]
@@ -103,9 +108,9 @@ impl Client {
         let request = request.body(body.map_or_else(Body::empty, Body::from)).unwrap();
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
-        let is_stream = parts.headers.get("content-type").is_some_and(|kind| kind == "text/event-stream");
+        let is_stream = parts.headers.get("content-type").is_some_and(|value| value == "text/event-stream");
         let bytes =
-            if is_stream { first_event(body).await } else { body.collect().await.unwrap().to_bytes() };
+            if is_stream { until_quiet(body).await } else { body.collect().await.unwrap().to_bytes().into() };
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
         Reply { status: parts.status, headers: parts.headers, body, text }
@@ -154,9 +159,13 @@ impl Events {
     }
 }
 
-/// A stream does not end by itself: what it begins with stands for it.
-async fn first_event(mut body: Body) -> Bytes {
-    body.frame().await.unwrap().unwrap().into_data().unwrap()
+/// What a stream that does not end has sent until it is quiet.
+async fn until_quiet(mut body: Body) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while let Ok(Some(frame)) = tokio::time::timeout(QUIET, body.frame()).await {
+        bytes.extend_from_slice(&frame.unwrap().into_data().unwrap_or_default());
+    }
+    bytes
 }
 
 impl Reply {

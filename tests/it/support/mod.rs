@@ -2,19 +2,26 @@
 
 mod app;
 mod authority;
+mod candidate;
 mod client;
 mod db;
+mod follow;
 mod memory;
 mod postgres;
 pub mod process;
 mod proxy;
 pub mod redis;
+mod rpc;
+mod socket;
 pub mod stub;
 pub mod wire;
 
 pub use app::{Made, TestApp};
+pub use candidate::{pending, proposal};
 pub use client::{Client, Events, Reply};
 pub use db::{TestDb, env, find_env};
+pub use follow::{Follower, Sse};
 pub use memory::{each, fact, id, placed, with};
 pub use postgres::TestPostgres;
 pub use proxy::Proxy;
+pub use socket::Socket;

@@ -1,0 +1,52 @@
+//! Candidates and the semantic write.
+
+mod golden;
+mod list;
+mod model;
+mod race;
+mod review;
+mod suppress;
+mod write;
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Made, TestApp, with};
+
+/// Row (a): an explicit identity, said by the user.
+fn identity(name: &str) -> Value {
+    json!({
+        "scope": { "kind": "user", "key": "alice" },
+        "semantic": {
+            "intent": "explicit_store", "explicitness": "explicit", "category": "identity",
+            "subject": "current_user", "attribute": "name", "scope_hint": "user_global",
+            "durability": "long_lived", "sensitivity": "none", "certainty": "high",
+        },
+        "content": format!("The user's name is {name}."),
+        "value": name,
+        "evidence": [{ "source_thread_id": "t1", "quote": format!("I am {name}"), "span": { "start": 0, "end": 8 } }],
+    })
+}
+
+/// The same with other semantic fields.
+fn meaning(mut proposal: Value, fields: Value) -> Value {
+    let semantic = proposal["semantic"].take();
+    proposal["semantic"] = with(semantic, fields);
+    proposal
+}
+
+/// A caller of this tenant whose writes are made by a sort of actor.
+async fn acting(app: &TestApp, made: &Made, kind: &str) -> Client {
+    let key = json!({
+        "name": kind, "namespaces": ["*"], "capabilities": memtide::auth::Rights::all(), "actor": { "kind": kind },
+    });
+    let key = app.api_key(made.id, key).await.1;
+    app.anyone().capability(&app.exchange(&key, json!({ "namespace": "default" })).await)
+}
+
+/// A tenant where somebody reviews.
+async fn reviewed(app: &TestApp, slug: &str) -> Made {
+    let made = app.tenant(slug).await;
+    let policy = json!({ "settings": { "candidate_policy": { "review_enabled": true } } });
+    app.operator().await.patch(&format!("/v1/admin/tenants/{}", made.id), policy).await.expect(200);
+    made
+}

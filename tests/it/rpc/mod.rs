@@ -1,0 +1,6 @@
+//! The memory protocol over JSON-RPC.
+
+mod envelope;
+mod record;
+mod scenario;
+mod socket;
