@@ -4,7 +4,7 @@
 //! service. Read it from the outside in:
 //!
 //! * [`cli`] starts things; [`http`] is the door; each handler decodes, calls one operation, encodes.
-//! * Operations live in the domains: [`memory`], [`auth`], [`tenant`]. An operation checks the right, does slow
+//! * Operations live in the domains: [`memory`], [`working`], [`auth`], [`tenant`]. An operation checks the right, does slow
 //!   outside work, then opens a transaction.
 //! * Domains reach Postgres through [`db`], with a [`auth::Permit`] in hand, and Redis through [`kv`].
 //!

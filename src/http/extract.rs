@@ -32,7 +32,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
-/// A JSON body in which values of [`json::MAX_DEPTH`] levels stand inside some levels of its own.
+/// A JSON body in which values of 64 levels stand inside some levels of its own.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<const LEVELS: usize, T>(pub T);
 

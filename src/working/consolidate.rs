@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::attention::{check_version, stale};
+use super::attention::check_version;
 use super::item::Item;
 use super::store::{self, Store};
 use super::workspace::{Picture, picture};
@@ -90,10 +90,7 @@ pub async fn consolidate(
     let remembered = Box::pin(remember::remember(app, caller, new, key)).await?.body;
     if wanted.clear {
         let arguments = [wanted.id, item.as_stored];
-        let reply = Store::new(app, &permit, &config).step(&store::CLEAR, &arguments).await?;
-        if reply.outcome == "absent" && wanted.if_version.is_some() {
-            return Err(stale(&reply));
-        }
+        Store::new(app, &permit, &config).step(&store::CLEAR, &arguments).await?;
     }
     Ok(Consolidated { ok: true, memory_id: remembered.record.id })
 }
