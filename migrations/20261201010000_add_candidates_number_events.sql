@@ -109,6 +109,8 @@ END
 $$;
 
 GRANT SELECT ON events, event_heads TO memtide_app;
+-- What a candidate said is taken out of its event when the candidate is erased.
+GRANT UPDATE (candidate) ON events TO memtide_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON candidates TO memtide_app;
 GRANT SELECT, INSERT, DELETE ON suppressions TO memtide_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON candidates, suppressions, event_heads TO memtide_operator;

@@ -3,9 +3,9 @@
 //! An agent keeps the task at hand in working memory and what must last in durable memory. This crate is the whole
 //! service. Read it from the outside in:
 //!
-//! * [`cli`] starts things; [`http`] is the door; each handler decodes, calls one operation, encodes.
-//! * Operations live in the domains: [`memory`], [`working`], [`auth`], [`tenant`]. An operation checks the right, does slow
-//!   outside work, then opens a transaction.
+//! * [`cli`] starts things; [`http`] and [`rpc`] are the doors; each handler decodes, calls one operation, encodes.
+//! * Operations live in the domains: [`memory`], [`candidate`], [`event`], [`working`], [`auth`], [`tenant`]. An
+//!   operation checks the right, does slow outside work, then opens a transaction.
 //! * Domains reach Postgres through [`db`], with a [`auth::Permit`] in hand, and Redis through [`kv`].
 //!
 //! `docs/architecture.md` tells the same with the reasons.

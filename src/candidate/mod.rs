@@ -6,6 +6,7 @@
 //! - What was rejected, suppressed or forgotten does not come back on a machine's word (R-06, XC-31).
 
 mod decision;
+mod erase_store;
 mod key;
 mod outcome;
 pub mod policy;
@@ -19,6 +20,8 @@ pub mod sweep;
 pub mod word;
 pub mod write;
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -28,9 +31,12 @@ pub use word::CandidateStatus;
 use self::policy::Verdict;
 use self::semantic::{Evidence, SemanticFields};
 use crate::auth::{Actor, Namespace};
+use crate::db::TenantTx;
+use crate::error::Result;
 use crate::id::{CandidateId, MemoryId};
 use crate::memory::{Category, Context, Provenance, Scope, Sensitivity, SourceContextKind};
 use crate::time::UnixTime;
+use crate::{event, idempotency};
 
 /// A proposed record with its score, status, evidence and decision (C-048, PC-29, XC-38).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -212,3 +218,30 @@ fn merge_evidence(there: &mut Vec<Evidence>, more: &[Evidence]) -> bool {
 
 /// How many pieces of evidence a candidate or record keeps: enough to judge, and a page to read.
 const MAX_MERGED_EVIDENCE: usize = 64;
+
+/// Removes for good the candidates that became these records or were merged into them.
+pub(crate) async fn erase_of(tx: &mut TenantTx, memories: &[MemoryId]) -> Result<()> {
+    let ids = erase_store::erase_of(tx, memories).await?;
+    erase_traces(tx, &ids).await
+}
+
+/// Removes for good the candidates and suppressions of a scope, as far as these sensitivities reach.
+pub(crate) async fn erase_scope(
+    tx: &mut TenantTx,
+    scope: &Scope,
+    sensitivity: &BTreeSet<Sensitivity>,
+) -> Result<()> {
+    let levels: Vec<Sensitivity> = sensitivity.iter().copied().collect();
+    let ids = erase_store::erase_scope(tx, scope, &levels).await?;
+    erase_traces(tx, &ids).await
+}
+
+/// What was told of candidates, answered about them, or is suppressed because of them.
+async fn erase_traces(tx: &mut TenantTx, ids: &[CandidateId]) -> Result<()> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    erase_store::erase_suppressions(tx, ids).await?;
+    event::erase_candidates(tx, ids).await?;
+    idempotency::erase(tx, ids.iter().map(ToString::to_string).collect()).await
+}

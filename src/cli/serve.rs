@@ -1,7 +1,7 @@
 //! `memtide serve`.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use tokio::net::TcpListener;
@@ -16,6 +16,9 @@ use crate::{http, job, memory, telemetry};
 
 /// How long requests under way may take after the signal to end.
 const DRAIN: Duration = Duration::from_secs(25);
+
+/// How long WebSockets may take to close after that.
+const GOODBYE: Duration = Duration::from_secs(2);
 
 /// Serves the API until SIGTERM or ctrl-C.
 pub async fn run(config: Config) -> anyhow::Result<()> {
@@ -64,9 +67,18 @@ pub async fn serve(app: App, listener: TcpListener) -> anyhow::Result<()> {
         () = server => {}
         () = too_long => tracing::warn!("some requests were not finished in time"),
     }
+    close_streams(&app).await;
     finish(&app).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Lets WebSockets say goodbye: no request waits for them.
+async fn close_streams(app: &App) {
+    let start = Instant::now();
+    while app.events.open() > 0 && start.elapsed() < GOODBYE {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 /// Writes down what was only counted so far, as far as the database lets it.

@@ -13,8 +13,8 @@ use crate::auth::{Namespace, Permit};
 use crate::error::{Error, Result};
 use crate::id::{MemoryId, TenantId};
 
-/// How many streams one node serves at once: each holds a connection and a few kilobytes.
-pub const MAX_STREAMS: usize = 4_096;
+/// How many streams one node serves at once: each holds a connection, and a page of events while it is sent.
+pub const MAX_STREAMS: usize = 1_024;
 
 /// How many events of a namespace are kept in memory.
 const RECENT_EVENTS: usize = 512;
@@ -23,7 +23,7 @@ const RECENT_EVENTS: usize = 512;
 const RECENT_BYTES: usize = 4 << 20;
 
 /// How many events are read at once.
-const PAGE: i64 = 200;
+const PAGE: i64 = 50;
 
 /// The streams of one node.
 #[derive(Debug, Default)]

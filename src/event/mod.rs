@@ -23,6 +23,7 @@ use crate::auth::OperatorPermit;
 use crate::candidate::Candidate;
 use crate::db::TenantTx;
 use crate::error::Result;
+use crate::id::CandidateId;
 use crate::memory::Sensitivity;
 
 /// How long events can be read again.
@@ -40,6 +41,11 @@ pub async fn candidate_created(
 ) -> Result<()> {
     tx.announce();
     store::insert_candidate_created(tx, candidate, sensitivity, now).await
+}
+
+/// Takes what candidates said out of what was told of them.
+pub async fn erase_candidates(tx: &mut TenantTx, ids: &[CandidateId]) -> Result<()> {
+    store::erase_candidates(tx, ids).await
 }
 
 /// Removes events that were kept long enough. Gives how many.

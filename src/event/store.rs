@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::candidate::Candidate;
 use crate::db::{OperatorTx, TenantTx};
 use crate::error::Result;
-use crate::id::{EventId, MemoryId, TenantId};
+use crate::id::{CandidateId, EventId, MemoryId, TenantId};
 use crate::memory::{ChangeKind, Scope, ScopeKind, Sensitivity};
 
 /// The channel on which nodes tell each other that there are new numbers.
@@ -62,6 +62,20 @@ pub async fn insert_candidate_created(
         candidate.scope.key,
         sensitivity as Sensitivity,
         Json(candidate) as _,
+    )
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
+
+/// Takes what candidates said out of the events of these candidates.
+pub async fn erase_candidates(tx: &mut TenantTx, ids: &[CandidateId]) -> Result<()> {
+    let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+    sqlx::query!(
+        "UPDATE events SET candidate = NULL WHERE tenant_id = $1 AND ns = $2 AND candidate_id = ANY($3)",
+        tx.tenant(),
+        tx.ns(),
+        &ids,
     )
     .execute(&mut **tx)
     .await?;

@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::auth::{OperatorPermit, Permit};
 use crate::db::TenantTx;
 use crate::error::{Error, ErrorReport, KeptError, Result};
-use crate::id::{EventId, MemoryId};
+use crate::id::EventId;
 
 /// How long an answer is kept.
 pub const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
@@ -204,9 +204,9 @@ async fn give_back(app: &App, permit: &Permit, key: &Key, claim: Uuid, error: &E
     tx.commit().await
 }
 
-/// Takes records that are erased out of the answers that are kept: the same request is answered 404 from now on.
-pub async fn erase(tx: &mut TenantTx, ids: &[MemoryId]) -> Result<()> {
-    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+/// Takes records and candidates that are erased out of the answers that are kept: the same request is answered 404
+/// from now on.
+pub async fn erase(tx: &mut TenantTx, ids: Vec<String>) -> Result<()> {
     let report = ErrorReport::new(&Error::NotFound("memory"));
     let kept = serde_json::to_string(&KeptError { status: 404, report }).map_err(Error::internal)?;
     store::replace(tx, &ids, 404, &kept).await

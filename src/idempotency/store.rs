@@ -139,13 +139,13 @@ pub async fn purge(tx: &mut OperatorTx, before: DateTime<Utc>, limit: i64) -> Re
     Ok(done.rows_affected())
 }
 
-/// Replaces the answers that tell of these records by a failure.
+/// Replaces the answers that tell of these records or candidates by a failure.
 pub async fn replace(tx: &mut TenantTx, ids: &[String], status: u16, body: &str) -> Result<()> {
     sqlx::query!(
         "UPDATE idempotency_keys k
          SET status = $3, body = $4
          WHERE k.tenant_id = $1 AND k.status < 300
-           AND EXISTS (SELECT FROM regexp_matches(k.body, 'mem_[0-9a-z]{26}', 'g') m WHERE m[1] = ANY($2))",
+           AND EXISTS (SELECT FROM regexp_matches(k.body, '(?:mem|cnd)_[0-9a-z]{26}', 'g') m WHERE m[1] = ANY($2))",
         tx.tenant(),
         ids,
         i16::try_from(status).unwrap_or(i16::MAX),

@@ -15,6 +15,7 @@ use super::write::{self, Changes};
 use super::{Record, Scope, Status, store};
 use crate::app::App;
 use crate::auth::{Action, Actor, Area, Caller, Namespace, Permit};
+use crate::candidate;
 use crate::db::{TenantTx, with_retry};
 use crate::embed::Embedding;
 use crate::error::{Error, Result};
@@ -49,7 +50,7 @@ pub struct Forget {
     /// Whether only to tell what would be forgotten.
     #[serde(default)]
     pub dry_run: bool,
-    /// Whether to remove the records and their history at once and for good. Needs control.
+    /// Whether to remove the records, their history and their candidates at once and for good. Needs control.
     #[serde(default)]
     pub erase: bool,
 }
@@ -165,6 +166,12 @@ pub async fn forget(
             let answer = Answer::ok(Forgotten { forgotten_memory_ids: ids, dry_run: forget.dry_run });
             if !forget.dry_run {
                 bury(&mut tx, app, permit, records, reason.as_deref(), forget.erase).await?;
+            }
+            if let (true, false, ForgetTarget::Scope { scope }) =
+                (forget.erase, forget.dry_run, &forget.target)
+                && permit.scopes().is_none_or(|scopes| scopes.contains(scope))
+            {
+                candidate::erase_scope(&mut tx, scope, permit.sensitivity()).await?;
             }
             claim.settle(&mut tx, permit, &answer).await?;
             tx.commit().await?;
@@ -329,7 +336,8 @@ async fn bury(
     changes.write(tx).await?;
     if erase {
         store::erase(tx, &gone, &permit.key().to_string(), now).await?;
-        idempotency::erase(tx, &gone).await?;
+        candidate::erase_of(tx, &gone).await?;
+        idempotency::erase(tx, gone.iter().map(ToString::to_string).collect()).await?;
     }
     Ok(())
 }

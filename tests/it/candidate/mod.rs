@@ -1,5 +1,6 @@
 //! Candidates and the semantic write.
 
+mod erase;
 mod golden;
 mod list;
 mod model;

@@ -8,6 +8,7 @@ pub const GRANTS: &[&str] = &[
     "memtide_app candidates DELETE,INSERT,SELECT,UPDATE",
     "memtide_app event_heads SELECT",
     "memtide_app events INSERT,SELECT",
+    "memtide_app events.candidate UPDATE",
     "memtide_app idempotency_keys DELETE,INSERT,SELECT,UPDATE",
     "memtide_app memories DELETE,INSERT,SELECT,UPDATE",
     "memtide_app memory_terms DELETE,INSERT,SELECT",
