@@ -4,7 +4,8 @@
 //! service. Read it from the outside in:
 //!
 //! * [`cli`] starts things; [`http`] is the door; each handler decodes, calls one operation, encodes.
-//! * Operations live in the domains: [`memory`], [`auth`], [`tenant`]. An operation checks the right, does slow
+//! * Operations live in the domains: [`memory`], [`auth`], [`tenant`]; beside them [`idempotency`], [`embed`] and
+//!   [`job`], which they use or which runs them. An operation checks the right, does slow
 //!   outside work, then opens a transaction.
 //! * Domains reach Postgres through [`db`], with a [`auth::Permit`] in hand, and Redis through [`kv`].
 //!

@@ -1,4 +1,4 @@
-//! How an [`Error`] looks over HTTP (XA-E1 to XA-E4).
+//! How an [`Error`] looks over HTTP (XA-E1, XA-E2, XA-E4).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -45,7 +45,7 @@ const SIMILAR_COSINE: f64 = 0.92;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Ranked(MemoryId, f64, ScoreComponents, Option<usize>, Option<usize>);
 
-/// Finds the records that answer a question best.
+/// Finds the active records in reach that answer a question best (C-010).
 ///
 /// Without an embedder the words alone answer, and the reply says so; asking for meaning alone is then `Unavailable`.
 pub async fn search(app: &App, caller: &Caller, search: &Search) -> Result<SearchReply> {

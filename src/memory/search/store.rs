@@ -1,8 +1,8 @@
 //! The SQL of search: the one place where a statement is put together.
 //!
 //! Everything runs as the service under row level security. The words are looked up by equality, which Postgres may
-//! do before it checks a row's tenant, and vectors are only ordered by; so that the indexes stay in use (design.md
-//! section 2 needed a second role for this, because full text search may not be pushed below the policy).
+//! do before it checks a row's tenant, and vectors are only ordered by; so that the indexes stay in use (why there is no
+//! second role for this: docs/architecture.md, "Isolation").
 
 mod statement;
 
