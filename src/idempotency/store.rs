@@ -139,17 +139,20 @@ pub async fn purge(tx: &mut OperatorTx, before: DateTime<Utc>, limit: i64) -> Re
     Ok(done.rows_affected())
 }
 
-/// Replaces the answers that tell of these records by a failure.
+/// Replaces the answers of the namespace that tell of these records by a failure. They are read one by one: no more than
+/// are kept, which is what was asked with a key within a day.
 pub async fn replace(tx: &mut TenantTx, ids: &[String], status: u16, body: &str) -> Result<()> {
+    let namespace = tx.namespace().as_str().to_owned();
     sqlx::query!(
         "UPDATE idempotency_keys k
          SET status = $3, body = $4
-         WHERE k.tenant_id = $1 AND k.status < 300
+         WHERE k.tenant_id = $1 AND k.namespace = $5 AND k.status < 300
            AND EXISTS (SELECT FROM regexp_matches(k.body, 'mem_[0-9a-z]{26}', 'g') m WHERE m[1] = ANY($2))",
         tx.tenant(),
         ids,
         i16::try_from(status).unwrap_or(i16::MAX),
         body,
+        namespace,
     )
     .execute(&mut **tx)
     .await?;
