@@ -18,7 +18,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 pub use error::OnConstraint;
 pub use inspect::{Inspection, check_schema, inspect, reach};
-pub use listen::Listener;
+pub use listen::{Listener, notify};
 pub use setup::{SCHEMA_VERSION, check_role, create_vector_index, migrate, schema_version};
 pub use tx::{OperatorTx, TenantTx, with_retry};
 
