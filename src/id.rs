@@ -37,6 +37,8 @@ pub mod kind {
     pub enum Key {}
     /// A row of the outbox.
     pub enum Event {}
+    /// A request to the API.
+    pub enum Request {}
 
     impl Kind for Memory {
         const PREFIX: &'static str = "mem";
@@ -57,6 +59,10 @@ pub mod kind {
     impl Kind for Event {
         const PREFIX: &'static str = "evt";
         const NAME: &'static str = "event";
+    }
+    impl Kind for Request {
+        const PREFIX: &'static str = "req";
+        const NAME: &'static str = "request";
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Route {
     pub reply: Option<MakeSchema>,
     /// Whether it takes an `Idempotency-Key`.
     pub idempotent: bool,
+    /// Whether it takes an `If-Match`.
+    pub conditional: bool,
 }
 
 /// Makes the schema of a type.
@@ -74,6 +76,7 @@ impl Route {
             body: None,
             reply: None,
             idempotent: false,
+            conditional: false,
         }
     }
 
@@ -109,6 +112,13 @@ impl Route {
     #[must_use]
     pub const fn once(mut self) -> Self {
         self.idempotent = true;
+        self
+    }
+
+    /// The same, taking an `If-Match`.
+    #[must_use]
+    pub const fn if_match(mut self) -> Self {
+        self.conditional = true;
         self
     }
 }
