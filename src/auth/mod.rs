@@ -83,11 +83,6 @@ pub struct Epochs {
 }
 
 impl Caller {
-    /// The caller that verified claims describe. Only `auth` verifies.
-    pub(in crate::auth) fn new(claims: Arc<Claims>, may_write: bool) -> Self {
-        Self { claims, may_write }
-    }
-
     /// What the token says.
     pub fn claims(&self) -> &Claims {
         &self.claims

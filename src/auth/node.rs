@@ -147,7 +147,7 @@ impl Auth {
             error
         };
         self.state.snapshot()?.check(&claims).map_err(refusal)?;
-        Ok(Caller::new(claims, self.state.is_recent()))
+        Ok(Caller { claims, may_write: self.state.is_recent() })
     }
 
     /// The API key with this secret, as it is now.

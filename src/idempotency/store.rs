@@ -10,8 +10,11 @@ use crate::error::Result;
 
 /// What is kept under a key; without a status, the request is still under way.
 pub struct Kept {
+    /// The hash of the request's body.
     pub body_hash: Vec<u8>,
+    /// The status it was answered with.
     pub status: Option<u16>,
+    /// The body it was answered with.
     pub body: Option<String>,
 }
 

@@ -163,11 +163,11 @@ fn settled<T>(result: Result<T>) -> Result<Result<T>> {
 fn created(changes: &mut Changes, draft: &Draft) -> Remembered {
     changes.note(&draft.record, ChangeKind::Created);
     changes.count(1, &draft.terms);
-    remembered(draft, draft.record.clone(), true)
+    Remembered { created: true, ..found(draft, draft.record.clone()) }
 }
 
-fn remembered(draft: &Draft, record: Record, created: bool) -> Remembered {
-    Remembered { record, created, superseded_memory_id: None, embedding_truncated: draft.truncated }
+fn found(draft: &Draft, record: Record) -> Remembered {
+    Remembered { record, created: false, superseded_memory_id: None, embedding_truncated: draft.truncated }
 }
 
 /// An active record with the draft's identity is there already.
@@ -206,13 +206,13 @@ async fn merge(
     if is_keyed {
         let updated = overlay(&there, draft);
         if updated == there {
-            return Ok(remembered(draft, there, false));
+            return Ok(found(draft, there));
         }
         let updated = change(tx, changes, there, updated, draft.embedding.as_ref()).await?;
-        return Ok(remembered(draft, updated, false));
+        return Ok(found(draft, updated));
     }
     if normal_form(&there.content) == normal_form(&draft.record.content) {
-        return Ok(remembered(draft, there, false));
+        return Ok(found(draft, there));
     }
     Err(Error::Conflict(
         format!("another text stands at this place of the conversation: {}", there.id).into(),
