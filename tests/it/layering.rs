@@ -65,6 +65,18 @@ const RULES: &[Rule] = &[
         breach: "use crate::http::RequestId;",
     },
     Rule {
+        says: "only the command line works across tenants in its name",
+        words: &["OperatorPermit::command_line"],
+        may: is_start,
+        breach: "let permit = OperatorPermit::command_line();",
+    },
+    Rule {
+        says: "only housekeeping, authentication and db work across tenants in the service's name",
+        words: &["OperatorPermit::service"],
+        may: |file| SERVICE.iter().any(|place| file.starts_with(place)),
+        breach: "let permit = OperatorPermit::service();",
+    },
+    Rule {
         says: "nobody but main.rs knows the command line",
         words: &["crate::cli", "memtide::cli"],
         may: is_start,
@@ -76,6 +88,18 @@ const RULES: &[Rule] = &[
         may: |file| is_start(file) || file.starts_with("job/"),
         breach: "crate::job::run(app).await;",
     },
+];
+
+/// Where work is done that no caller asked for, or before the caller is known.
+const SERVICE: &[&str] = &[
+    "auth/",
+    "db/",
+    "idempotency/",
+    "job/",
+    "tenant/",
+    "memory/access.rs",
+    "memory/search/graph.rs",
+    "memory/sweep.rs",
 ];
 
 /// What holds algorithms only: values in, values out.
