@@ -142,8 +142,8 @@ pub async fn purge(tx: &mut OperatorTx, before: DateTime<Utc>, limit: i64) -> Re
     Ok(done.rows_affected())
 }
 
-/// Replaces the answers of the namespace that tell of these records by a failure. They are read one by one: no more than
-/// are kept, which is what was asked with a key within a day.
+/// Replaces the answers of the namespace that tell of these records by a failure. All that are kept are read: what was
+/// asked with a key within a day.
 pub async fn replace(tx: &mut TenantTx, ids: &[String], status: u16, body: &str) -> Result<()> {
     let namespace = tx.namespace().as_str().to_owned();
     sqlx::query!(
