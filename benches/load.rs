@@ -1,4 +1,4 @@
-//! Speed as ratios: beside a floor, the embedder alone, and Postgres alone, all on this machine in the same run.
+//! Speed as ratios: beside a floor, the embedder alone, and Postgres alone, all on this machine in the same run (F-7).
 //!
 //! Bare times say more about a machine than about a program, so that none is printed; `load.json` in the folder of
 //! the run keeps them for those who look for the reason of a ratio. The server is this build in the same profile,

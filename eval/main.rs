@@ -1,4 +1,4 @@
-//! Retrieval evaluation: remembers a data set through the HTTP API, asks its queries and scores the answers.
+//! Retrieval evaluation: remembers a data set through the HTTP API, asks its queries and scores the answers (F-6).
 //!
 //! One namespace a conversation, one record a turn. A second run finds the records of the first again. Nothing of
 //! the data set is kept here: its folder is an argument.

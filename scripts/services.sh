@@ -127,12 +127,29 @@ stop_local_services() {
     stop_postgres
 }
 
+# Tells psql through its environment what DATABASE_ADMIN_URL says: its arguments are seen by everybody on the machine.
+admin_login() {
+    local variables
+    variables=$(python3 - 3<<<"$DATABASE_ADMIN_URL" <<'PYTHON'
+import os, shlex, urllib.parse
+url = urllib.parse.urlsplit(os.fdopen(3).read().strip())
+found = {"PGHOST": url.hostname, "PGPORT": str(url.port or ""), "PGUSER": url.username, "PGPASSWORD": url.password}
+found = {name: urllib.parse.unquote(value) for name, value in found.items() if value}
+for name, value in urllib.parse.parse_qsl(url.query):
+    found["PG" + name.replace("_", "").upper()] = value
+for name, value in found.items():
+    print(f"export {name}={shlex.quote(value)}")
+PYTHON
+    )
+    eval "$variables"
+}
+
 # Runs SQL from standard input as the superuser and prints the bare result: admin_sql DATABASE
 admin_sql() {
     local psql=(psql --no-psqlrc --quiet --tuples-only --no-align -v ON_ERROR_STOP=1 -d "$1")
     case $(cat "$dev/state/stack") in
         local) PGPASSWORD=$(cat "$dev/state/pg_password") "$pg_bin/${psql[0]}" "${psql[@]:1}" -h 127.0.0.1 -p "$(cat "$dev/state/postgres_port")" -U postgres ;;
         docker) compose exec -T postgres "${psql[@]}" -U postgres ;;
-        external) psql "${psql[@]:1}" -d "${DATABASE_ADMIN_URL%/*}/$1" ;; # the last -d counts
+        external) (admin_login && exec "${psql[@]}") ;;
     esac
 }

@@ -113,9 +113,15 @@ MEMTIDE_LOCAL=1
 write_env "$dev/stack.env" DATABASE_URL DATABASE_ADMIN_URL REDIS_URL MEMTIDE_SECRET MEMTIDE_MODEL_DIR MEMTIDE_PORT MEMTIDE_LOCAL
 REDIS_URL=$test_redis
 # shellcheck disable=SC2034 # used by name; some tests kill a Postgres of their own, which takes its programs
-[ "$stack" != local ] || MEMTIDE_TEST_PG_BIN=$pg_bin
+if [ "$stack" = local ]; then
+    MEMTIDE_TEST_PG_BIN=$pg_bin
+elif [ -z "${MEMTIDE_TEST_PG_BIN:-}" ]; then
+    # shellcheck disable=SC2034
+    MEMTIDE_TEST_SKIP_PG=1
+    say "the tests that kill a Postgres are skipped: MEMTIDE_TEST_PG_BIN names no folder of its programs"
+fi
 # shellcheck disable=SC2034 # used by name; some tests start Redis servers of their own, and a Cluster
 MEMTIDE_TEST_REDIS_SERVER=$(test_redis_server)
 write_env "$dev/test.env" DATABASE_URL DATABASE_ADMIN_URL REDIS_URL MEMTIDE_MODEL_DIR MEMTIDE_TEST_PG_BIN \
-    MEMTIDE_TEST_REDIS_SERVER
+    MEMTIDE_TEST_SKIP_PG MEMTIDE_TEST_REDIS_SERVER
 say "services are ready"

@@ -261,7 +261,6 @@ impl Reader<'_> {
             }),
             _ => EmbedConfig::Local(LocalConfig {
                 model_dir: self.or("MEMTIDE_MODEL_DIR", PathBuf::from(".dev/model")),
-                // One core is left for Postgres and for the requests themselves.
                 // One core is left to the rest, unless it is half of all: of two, both embed a third more than one.
                 workers: self.within("MEMTIDE_EMBED_WORKERS", (cores.max(3) - 1).min(cores) as usize, 1, 256),
             }),

@@ -39,6 +39,8 @@ pub mod kind {
     pub enum Event {}
     /// A candidate for a record.
     pub enum Candidate {}
+    /// A request to the API.
+    pub enum Request {}
 
     impl Kind for Memory {
         const PREFIX: &'static str = "mem";
@@ -63,6 +65,10 @@ pub mod kind {
     impl Kind for Event {
         const PREFIX: &'static str = "evt";
         const NAME: &'static str = "event";
+    }
+    impl Kind for Request {
+        const PREFIX: &'static str = "req";
+        const NAME: &'static str = "request";
     }
 }
 

@@ -83,11 +83,6 @@ pub struct Epochs {
 }
 
 impl Caller {
-    /// The caller that verified claims describe. Only `auth` verifies.
-    pub(in crate::auth) fn new(claims: Arc<Claims>, may_write: bool) -> Self {
-        Self { claims, may_write }
-    }
-
     /// What the token says.
     pub fn claims(&self) -> &Claims {
         &self.claims
@@ -240,7 +235,7 @@ impl OperatorPermit {
             ancestors: Vec::new(),
             epochs: Epochs::default(),
         };
-        Caller::new(Arc::new(claims), true)
+        Caller { claims: Arc::new(claims), may_write: true }
     }
 
     /// Who it is, for the audit log.

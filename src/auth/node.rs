@@ -155,7 +155,7 @@ impl Auth {
             error
         };
         self.state.snapshot()?.check(&claims).map_err(refusal)?;
-        Ok(Caller::new(claims, self.state.is_recent()))
+        Ok(Caller { claims, may_write: self.state.is_recent() })
     }
 
     /// Whether a caller who came in a while ago, and whose stream is still open, would be let in now.

@@ -1,5 +1,6 @@
 //! Words that one node sends to the others through Postgres (LISTEN and NOTIFY).
 
+use sqlx::PgConnection;
 use sqlx::postgres::{PgListener, PgPoolOptions};
 
 use super::{ACQUIRE_TIMEOUT, Db};
@@ -19,6 +20,12 @@ impl Db {
         listener.listen(channel).await?;
         Ok(Listener(listener))
     }
+}
+
+/// Sends a word on a channel, at commit.
+pub async fn notify(connection: &mut PgConnection, channel: &str) -> Result<()> {
+    sqlx::query!("SELECT pg_notify($1, '')", channel).execute(connection).await?;
+    Ok(())
 }
 
 impl Listener {

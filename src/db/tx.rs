@@ -95,8 +95,8 @@ async fn create_namespace(tx: &mut TenantTx, name: &str) -> Result<i32> {
         return Ok(ns);
     }
     let ns = sqlx::query_scalar!(
-        "INSERT INTO namespaces (tenant_id, ns, name, created_at)
-         SELECT $1, coalesce(max(ns), 0) + 1, $2, now()
+        "INSERT INTO namespaces (tenant_id, ns, name)
+         SELECT $1, coalesce(max(ns), 0) + 1, $2
          FROM namespaces
          WHERE tenant_id = $1
          RETURNING ns",

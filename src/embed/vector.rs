@@ -35,11 +35,6 @@ impl Embedding {
     pub fn as_slice(&self) -> &[f32] {
         &self.0
     }
-
-    /// The numbers, owned.
-    pub fn into_vec(self) -> Vec<f32> {
-        self.0
-    }
 }
 
 /// What came of embedding one text.

@@ -1,4 +1,4 @@
-//! How an [`Error`] looks over HTTP (XA-E1 to XA-E4).
+//! How an [`Error`] looks over HTTP (XA-E1, XA-E2, XA-E4).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,9 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::extract::MAX_BODY_BYTES;
 use crate::error::{Error, ErrorReport};
+use crate::id::{Id, kind};
 
 /// The header that carries a request's id, both ways.
 pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -109,7 +111,7 @@ pub async fn finish(mut request: Request, next: Next) -> Response {
 
 /// A new id of a request.
 pub fn new_request_id() -> String {
-    crate::id::EventId::new().to_string().replacen("evt", "req", 1)
+    Id::<kind::Request>::new().to_string()
 }
 
 fn with_error_body(response: Response, id: &str) -> Response {
@@ -139,10 +141,11 @@ fn has_own_body(response: &Response) -> bool {
 
 /// What the router and the layers below it refuse on their own, in plain text.
 fn unrouted(status: StatusCode) -> ErrorReport {
+    let too_large = format!("the body is larger than {MAX_BODY_BYTES} bytes");
     let (code, message) = match status {
         StatusCode::NOT_FOUND => ("not_found", "there is no such route"),
         StatusCode::METHOD_NOT_ALLOWED => ("method_not_allowed", "the route does not know this method"),
-        StatusCode::PAYLOAD_TOO_LARGE => ("payload_too_large", "the body is larger than 2097152 bytes"),
+        StatusCode::PAYLOAD_TOO_LARGE => ("payload_too_large", too_large.as_str()),
         StatusCode::UNSUPPORTED_MEDIA_TYPE => ("unsupported_media_type", "the body must be application/json"),
         StatusCode::REQUEST_TIMEOUT => ("request_timeout", "the body took too long to arrive"),
         status if status.is_client_error() => ("invalid_request", "the request cannot be understood"),

@@ -56,7 +56,8 @@ pub const ROUTES: &[Route] = &[
         .gives::<RecordReply>(),
     Route::new(Method::PATCH, "/v1/memory/items/{id}", WRITE, "Correct a record", || patch(patch_item))
         .takes::<Patch>()
-        .gives::<RecordReply>(),
+        .gives::<RecordReply>()
+        .if_match(),
     Route::new(
         Method::DELETE,
         "/v1/memory/items/{id}",

@@ -1,7 +1,6 @@
 //! The OpenAPI document, made from the table of routes, and its page.
 
 use axum::Router;
-use axum::http::Method;
 use axum::routing::get;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -134,7 +133,7 @@ fn parameters(generator: &mut SchemaGenerator, route: &Route) -> Vec<Value> {
             "schema": { "type": "string", "minLength": 1, "maxLength": crate::idempotency::MAX_KEY_BYTES },
         }));
     }
-    if route.method == Method::PATCH && route.path.starts_with("/v1/memory/") {
+    if route.conditional {
         parameters.push(json!({
             "name": "If-Match",
             "in": "header",

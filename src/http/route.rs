@@ -30,6 +30,8 @@ pub struct Route {
     pub reply: Option<MakeSchema>,
     /// Whether it takes an `Idempotency-Key`.
     pub idempotent: bool,
+    /// Whether it takes an `If-Match`.
+    pub conditional: bool,
 }
 
 /// Makes the schema of a type.
@@ -76,6 +78,7 @@ impl Route {
             body: None,
             reply: None,
             idempotent: false,
+            conditional: false,
         }
     }
 
@@ -111,6 +114,13 @@ impl Route {
     #[must_use]
     pub const fn once(mut self) -> Self {
         self.idempotent = true;
+        self
+    }
+
+    /// The same, taking an `If-Match`.
+    #[must_use]
+    pub const fn if_match(mut self) -> Self {
+        self.conditional = true;
         self
     }
 }

@@ -10,8 +10,11 @@ use crate::error::Result;
 
 /// What is kept under a key; without a status, the request is still under way.
 pub struct Kept {
+    /// The hash of the request's body.
     pub body_hash: Vec<u8>,
+    /// The status it was answered with.
     pub status: Option<u16>,
+    /// The body it was answered with.
     pub body: Option<String>,
 }
 
@@ -139,17 +142,20 @@ pub async fn purge(tx: &mut OperatorTx, before: DateTime<Utc>, limit: i64) -> Re
     Ok(done.rows_affected())
 }
 
-/// Replaces the answers that tell of these records or candidates by a failure.
+/// Replaces the answers of the namespace that tell of these records or candidates by a failure. All that are kept are
+/// read: what was asked with a key within a day.
 pub async fn replace(tx: &mut TenantTx, ids: &[String], status: u16, body: &str) -> Result<()> {
+    let namespace = tx.namespace().as_str().to_owned();
     sqlx::query!(
         "UPDATE idempotency_keys k
          SET status = $3, body = $4
-         WHERE k.tenant_id = $1 AND k.status < 300
+         WHERE k.tenant_id = $1 AND k.namespace = $5 AND k.status < 300
            AND EXISTS (SELECT FROM regexp_matches(k.body, '(?:mem|cnd)_[0-9a-z]{26}', 'g') m WHERE m[1] = ANY($2))",
         tx.tenant(),
         ids,
         i16::try_from(status).unwrap_or(i16::MAX),
         body,
+        namespace,
     )
     .execute(&mut **tx)
     .await?;

@@ -14,7 +14,8 @@ use crate::db::TenantTx;
 use crate::error::Result;
 use crate::id::MemoryId;
 
-/// How many records are remembered between two writes, at most; about 100 bytes each. More are not counted.
+/// How many records are remembered between two writes, at most; about 100 bytes each. After that nothing more is counted
+/// until they are written.
 const MAX_PENDING: usize = 100_000;
 
 /// What was read since the last write. Lost when the process dies: it is a hint, not a record.

@@ -165,7 +165,8 @@ pub async fn forget(
             let ids = records.iter().map(|record| record.id).collect();
             let answer = Answer::ok(Forgotten { forgotten_memory_ids: ids, dry_run: forget.dry_run });
             if !forget.dry_run {
-                bury(&mut tx, app, permit, records, reason.as_deref(), forget.erase).await?;
+                let grave = if forget.erase { Grave::None } else { Grave::Tombstone };
+                bury(&mut tx, app, permit, records, reason.as_deref(), grave).await?;
             }
             if let (true, false, ForgetTarget::Scope { scope }) =
                 (forget.erase, forget.dry_run, &forget.target)
@@ -193,7 +194,7 @@ pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<Deleted> {
             return Err(Error::NotFound("memory"));
         }
         if record.status != Status::Deleted {
-            bury(&mut tx, app, permit, vec![record], None, false).await?;
+            bury(&mut tx, app, permit, vec![record], None, Grave::Tombstone).await?;
             tx.commit().await?;
         }
         Ok(Deleted { forgotten_memory_ids: vec![id] })
@@ -320,13 +321,22 @@ async fn lock_all(tx: &mut TenantTx, ids: Vec<MemoryId>) -> Result<Vec<Record>> 
     Ok(records)
 }
 
+/// What is left of a forgotten record.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Grave {
+    /// Enough to take it back.
+    Tombstone,
+    /// Nothing.
+    None,
+}
+
 async fn bury(
     tx: &mut TenantTx,
     app: &App,
     permit: &Permit,
     records: Vec<Record>,
     reason: Option<&str>,
-    erase: bool,
+    grave: Grave,
 ) -> Result<()> {
     let now = app.clock.now();
     let mut changes = Changes::new(permit, now);
@@ -334,7 +344,7 @@ async fn bury(
     let buried = records.into_iter().filter(|record| record.status != Status::Deleted).collect();
     retire::retire(tx, &mut changes, buried, End::Forgotten(reason)).await?;
     changes.write(tx).await?;
-    if erase {
+    if grave == Grave::None {
         store::erase(tx, &gone, &permit.key().to_string(), now).await?;
         candidate::erase_of(tx, &gone).await?;
         idempotency::erase(tx, gone.iter().map(ToString::to_string).collect()).await?;

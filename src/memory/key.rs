@@ -8,7 +8,7 @@ use super::{Category, Context, Scope};
 /// The identity of an active record: no two active records of a namespace have the same.
 ///
 /// A record with a key is known by scope and key; one with a place in a conversation by scope, category and place;
-/// any other by scope, category and text. Keys and texts are compared in their normal form, so that nothing but an
+/// any other by scope, category, thread and text. Keys and texts are compared in their normal form, so that nothing but an
 /// equal text is ever taken for a duplicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity([u8; 32]);

@@ -7,8 +7,9 @@ use super::draft::Draft;
 use super::write::{self, Changes};
 use super::{Category, Context, Provenance, Record, Scope, Sensitivity, SourceContextKind};
 use crate::app::App;
-use crate::auth::{Action, Area, Caller, Namespace};
+use crate::auth::{Action, Area, Caller, Namespace, Permit};
 use crate::db::with_retry;
+use crate::embed::Embedded;
 use crate::error::{Error, ErrorReport, Result};
 use crate::id::MemoryId;
 use crate::idempotency::{self, Answer, Key};
@@ -126,8 +127,22 @@ pub async fn remember(
     key: Option<Key>,
 ) -> Result<Answer<Remembered>> {
     let permit = &caller.permit(Action::Write, Area::Durable)?;
+    remember_embedded(app, permit, new, key, None).await
+}
+
+/// Remembers with the vector of an earlier check of the same, if it had one.
+async fn remember_embedded(
+    app: &App,
+    permit: &Permit,
+    new: Remember,
+    key: Option<Key>,
+    embedded: Option<Embedded>,
+) -> Result<Answer<Remembered>> {
     idempotency::run(app, permit, key, |claim| async move {
         let mut drafts = [Draft::check(app, permit, new)?];
+        if let (Some(embedded), [draft]) = (embedded, &mut drafts) {
+            (draft.embedding, draft.truncated) = (embedded.embedding, embedded.truncated);
+        }
         write::embed(app, permit, &mut drafts).await?;
         with_retry(|| async {
             let mut tx = app.db.begin(permit).await?;
@@ -180,22 +195,33 @@ pub async fn remember_batch(
     idempotency::run(app, permit, key, |claim| async move {
         let mut results: Vec<Option<BatchResult>> = vec![None; count];
         let (mut drafts, mut places) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut with_keys = Vec::new();
         for (place, item) in items.into_iter().enumerate() {
-            let result = match item {
-                // It has a claim of its own, and so a transaction of its own.
-                Ok(new) if new.idempotency_key.is_some() => Box::pin(remember_item(app, caller, new)).await,
-                item => match item.and_then(|new| Draft::check(app, permit, new)) {
-                    Ok(draft) => {
-                        drafts.push(draft);
-                        places.push(place);
-                        continue;
-                    }
-                    Err(error) => Err(error),
-                },
-            };
-            results[place] = Some(batch_result(place, result)?);
+            if let Ok(new) = &item
+                && new.idempotency_key.is_some()
+            {
+                with_keys.push((place, new.clone()));
+            }
+            match item.and_then(|new| Draft::check(app, permit, new)) {
+                Ok(draft) => {
+                    drafts.push(draft);
+                    places.push(place);
+                }
+                Err(error) => results[place] = Some(batch_result(place, Err(error))?),
+            }
         }
         write::embed(app, permit, &mut drafts).await?;
+        for (place, new) in with_keys {
+            // It has a claim of its own, and so a transaction of its own. Its answer may be an earlier one, whatever
+            // was found wrong with it above.
+            let embedded = places.iter().position(|other| *other == place).map(|at| {
+                places.remove(at);
+                let Draft { embedding, truncated, .. } = drafts.remove(at);
+                Embedded { embedding, truncated }
+            });
+            let result = Box::pin(remember_item(app, permit, new, embedded)).await;
+            results[place] = Some(batch_result(place, result)?);
+        }
         with_retry(|| async {
             let mut results = results.clone();
             let mut tx = app.db.begin(permit).await?;
@@ -226,9 +252,14 @@ fn batch_result(place: usize, result: Result<Remembered>) -> Result<BatchResult>
     }
 }
 
-async fn remember_item(app: &App, caller: &Caller, mut new: Remember) -> Result<Remembered> {
+async fn remember_item(
+    app: &App,
+    permit: &Permit,
+    mut new: Remember,
+    embedded: Option<Embedded>,
+) -> Result<Remembered> {
     let key = take_key(&mut new, "memory/remember")?;
-    Box::pin(remember(app, caller, new, key)).await.map(|answer| answer.body)
+    remember_embedded(app, permit, new, key, embedded).await.map(|answer| answer.body)
 }
 
 /// Takes the `idempotency_key` out of a request: it is not part of what the key stands for.

@@ -20,7 +20,7 @@ pub struct Scope {
     pub key: String,
 }
 
-/// The sorts of owners (C-042).
+/// The sorts of owners (C-042, PC-10).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, sqlx::Type,
 )]

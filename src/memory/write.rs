@@ -3,6 +3,8 @@
 //! An operation works in one transaction: it changes records here, then writes what it changed with
 //! [`Changes::write`], which is history, outbox, audit and counters together.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 
 use super::draft::{self, Draft, search_terms};
@@ -108,12 +110,7 @@ pub async fn remember(
     drafts: &[Draft],
 ) -> Result<Vec<Result<Remembered>>> {
     let mut results = Vec::with_capacity(drafts.len());
-    if drafts.len() > 1 {
-        // Batches that share records take them in one order, and so do not wait for each other in a circle.
-        let identities: Vec<Identity> = drafts.iter().map(|draft| draft.identity).collect();
-        let superseded: Vec<MemoryId> = drafts.iter().filter_map(|draft| draft.supersedes).collect();
-        store::lock_in_order(tx, &identities, &superseded).await?;
-    }
+    let mut met = lock_all(tx, drafts).await?;
     // Neighbours that supersede nothing go into one statement; one that does waits for those before it.
     for run in drafts.chunk_by(|one, next| one.supersedes.is_none() && next.supersedes.is_none()) {
         if let [draft @ Draft { supersedes: Some(old), .. }] = run {
@@ -125,12 +122,30 @@ pub async fn remember(
             let result = if inserted.contains(&draft.record.id) {
                 Ok(created(changes, draft))
             } else {
-                meet(tx, permit, changes, draft).await
+                // Once only: what the first of two equal drafts does to it, the second looks up.
+                match met.remove(&draft.identity).filter(|there| !is_expired(there, changes.now)) {
+                    Some(there) => merge(tx, permit, changes, draft, there).await,
+                    None => meet(tx, permit, changes, draft).await,
+                }
             };
             results.push(settled(result)?);
         }
     }
     Ok(results)
+}
+
+/// Locks what the drafts of a batch will meet, and gives what can be met at once.
+async fn lock_all(tx: &mut TenantTx, drafts: &[Draft]) -> Result<HashMap<Identity, Record>> {
+    if drafts.len() < 2 {
+        return Ok(HashMap::new());
+    }
+    // Batches that share records take them in one order, and so do not wait for each other in a circle.
+    let identities: Vec<Identity> = drafts.iter().map(|draft| draft.identity).collect();
+    let superseded: Vec<MemoryId> = drafts.iter().filter_map(|draft| draft.supersedes).collect();
+    let locked = store::lock_in_order(tx, &identities, &superseded).await?;
+    // One that supersedes takes records away that others would meet.
+    let known = if superseded.is_empty() { locked } else { Vec::new() };
+    Ok(known.into_iter().map(|record| (draft::identity(&record), record)).collect())
 }
 
 fn is_refusal(error: &Error) -> bool {
@@ -148,11 +163,11 @@ fn settled<T>(result: Result<T>) -> Result<Result<T>> {
 fn created(changes: &mut Changes, draft: &Draft) -> Remembered {
     changes.note(&draft.record, ChangeKind::Created);
     changes.count(1, &draft.terms);
-    remembered(draft, draft.record.clone(), true)
+    Remembered { created: true, ..found(draft, draft.record.clone()) }
 }
 
-fn remembered(draft: &Draft, record: Record, created: bool) -> Remembered {
-    Remembered { record, created, superseded_memory_id: None, embedding_truncated: draft.truncated }
+fn found(draft: &Draft, record: Record) -> Remembered {
+    Remembered { record, created: false, superseded_memory_id: None, embedding_truncated: draft.truncated }
 }
 
 /// An active record with the draft's identity is there already.
@@ -191,13 +206,13 @@ async fn merge(
     if is_keyed {
         let updated = overlay(&there, draft);
         if updated == there {
-            return Ok(remembered(draft, there, false));
+            return Ok(found(draft, there));
         }
         let updated = change(tx, changes, there, updated, draft.embedding.as_ref()).await?;
-        return Ok(remembered(draft, updated, false));
+        return Ok(found(draft, updated));
     }
     if normal_form(&there.content) == normal_form(&draft.record.content) {
-        return Ok(remembered(draft, there, false));
+        return Ok(found(draft, there));
     }
     Err(Error::Conflict(
         format!("another text stands at this place of the conversation: {}", there.id).into(),

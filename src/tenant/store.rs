@@ -7,7 +7,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::{Limits, NewTenant, Tenant, TenantChange, TenantStatus};
-use crate::db::{OnConstraint, OperatorTx};
+use crate::db::{self, OnConstraint, OperatorTx};
 use crate::error::{Error, Result};
 use crate::id::TenantId;
 
@@ -255,6 +255,5 @@ pub async fn mark_deleted(tx: &mut OperatorTx, id: TenantId, now: DateTime<Utc>)
 
 /// Tells every node, at commit, that a tenant changed.
 pub async fn notify(tx: &mut OperatorTx) -> Result<()> {
-    sqlx::query!("SELECT pg_notify($1, '')", crate::auth::CHANNEL).execute(&mut **tx).await?;
-    Ok(())
+    db::notify(tx, crate::auth::CHANNEL).await
 }

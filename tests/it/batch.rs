@@ -1,7 +1,12 @@
 //! Many records in one request.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use memtide::embed::{EmbedConfig, Embedder, HttpConfig};
 use serde_json::{Value, json};
 
+use crate::support::stub::EmbeddingStub;
 use crate::support::{TestApp, each, fact, id, placed, with};
 
 const BATCH: &str = "/v1/memory/items/batch";
@@ -93,6 +98,32 @@ async fn an_item_may_have_an_idempotency_key_of_its_own_r24() {
     let other = alice.post(BATCH, items(&[once("four", "K1"), fact("five")])).await.expect(200);
     assert_eq!(other["results"][0]["error"]["code"], "idempotency_mismatch");
     assert_eq!(other["results"][1]["created"], true);
+}
+
+#[tokio::test]
+async fn items_with_keys_of_their_own_are_embedded_together() {
+    let provider = EmbeddingStub::start([]).await;
+    let config = HttpConfig {
+        base_url: provider.base_url.clone(),
+        key: None,
+        model: "stub".to_owned(),
+        dimensions: 2,
+        batch: 8,
+        timeout: Duration::from_secs(5),
+        retries: 0,
+    };
+    let embedder = Embedder::connect(EmbedConfig::Http(config)).await.unwrap();
+    let app = TestApp::start_with(Arc::new(embedder)).await;
+    let alice = app.tenant("alice").await.client;
+    let once = |content: &str| with(fact(content), json!({ "idempotency_key": content }));
+    let reply = alice.post(BATCH, items(&[once("one"), fact("two"), once("three")])).await.expect(200);
+    assert_eq!(each(&reply["results"], "created"), [true, true, true]);
+    let requests = provider.requests();
+    assert_eq!(
+        requests.iter().map(|request| request.texts.clone()).collect::<Vec<_>>(),
+        [["one", "two", "three"]]
+    );
+    assert_eq!(alice.search(json!({ "query": "x", "mode": "semantic" })).await.len(), 3);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Who may know whom (docs/architecture.md, "Layers"), read from the sources.
+//! Who may know whom (docs/architecture.md, "The house"), read from the sources.
 
 use std::fs;
 use std::path::Path;
@@ -65,6 +65,18 @@ const RULES: &[Rule] = &[
         breach: "use crate::http::RequestId;",
     },
     Rule {
+        says: "only the command line works across tenants in its name",
+        words: &["OperatorPermit::command_line"],
+        may: is_start,
+        breach: "let permit = OperatorPermit::command_line();",
+    },
+    Rule {
+        says: "only housekeeping, authentication and db work across tenants in the service's name",
+        words: &["OperatorPermit::service"],
+        may: |file| SERVICE.iter().any(|place| file.starts_with(place)),
+        breach: "let permit = OperatorPermit::service();",
+    },
+    Rule {
         says: "nobody but main.rs knows the command line",
         words: &["crate::cli", "memtide::cli"],
         may: is_start,
@@ -78,6 +90,22 @@ const RULES: &[Rule] = &[
     },
 ];
 
+/// Where work is done that no caller asked for, or before the caller is known.
+const SERVICE: &[&str] = &[
+    "auth/",
+    "candidate/sweep.rs",
+    "db/",
+    "event/",
+    "idempotency/",
+    "job/",
+    "tenant/",
+    "memory/access.rs",
+    "memory/search/graph.rs",
+    "memory/sweep.rs",
+    "working/config.rs",
+    "working/consolidate.rs",
+];
+
 /// What holds algorithms only: values in, values out.
 const PURE: &[&str] = &[
     "auth/grant.rs",
@@ -85,9 +113,11 @@ const PURE: &[&str] = &[
     "candidate/policy.rs",
     "candidate/score.rs",
     "candidate/similar.rs",
+    "embed/http/answer.rs",
     "memory/bm25.rs",
     "memory/key.rs",
     "memory/rank.rs",
+    "memory/search/vectors.rs",
     "memory/strength.rs",
     "memory/terms.rs",
     "memory/text.rs",
@@ -127,6 +157,11 @@ fn each_rule_finds_its_breach_and_only_where_it_matters() {
         {
             assert!(breaches("memory/remember.rs", &harmless).is_empty(), "{harmless}");
         }
+    }
+    // What follows a test is code again.
+    for test in ["mod tests;", "use crate::test;", "mod tests {\n    fn test() {\n    }\n}"] {
+        let text = format!("#[cfg(test)]\n{test}\n{}", RULES[0].breach);
+        assert_eq!(breaches("memory/remember.rs", &text).len(), 1, "{text}");
     }
     // A domain type may derive how it is stored.
     let derived = "#[derive(Debug, sqlx::Type)]\n#[sqlx(type_name = \"text\")]\nenum Kind {}";
@@ -213,10 +248,30 @@ fn derives(line: &str) -> bool {
         || line.starts_with("#[sqlx(")
 }
 
-/// The lines of a file without comments, as far as its unit tests.
+/// The lines of a file without comments and without what is only there for tests.
 fn code(text: &str) -> impl Iterator<Item = &str> {
-    let lines = text.lines().map(str::trim);
-    lines.take_while(|line| *line != "#[cfg(test)]").filter(|line| !line.starts_with("//"))
+    // The line that ends the item left out, once its first line was seen.
+    let (mut is_marked, mut end) = (false, None);
+    let is_code = move |line: &&str| {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        if let Some(wanted) = &end {
+            if *line == wanted {
+                end = None;
+            }
+            return false;
+        }
+        if line.trim() == "#[cfg(test)]" {
+            is_marked = true;
+            return false;
+        }
+        if is_marked {
+            is_marked = line.trim_start().starts_with("#[");
+            end = line.ends_with('{').then(|| format!("{indent}}}"));
+            return false;
+        }
+        true
+    };
+    text.lines().filter(is_code).map(str::trim).filter(|line| !line.starts_with("//"))
 }
 
 /// Every source file but those of unit tests, by its path within `src`.

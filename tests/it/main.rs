@@ -20,6 +20,7 @@ mod languages;
 mod layering;
 mod list;
 mod memory;
+mod migration;
 mod patch;
 mod process;
 mod reach;

@@ -57,6 +57,7 @@ async fn memory_and_postgres_answer_alike() {
             assert_eq!(first.len(), 20);
             for _ in 0..OFTEN {
                 let again = alice.search(search.clone()).await;
+                assert_eq!(again.len(), first.len());
                 for ((one, score), (other, other_score)) in essence(&first).iter().zip(&essence(&again)) {
                     assert_eq!(one, other);
                     // The last digits of a cosine depend on who adds up.
@@ -65,6 +66,23 @@ async fn memory_and_postgres_answer_alike() {
             }
         }
     }
+}
+
+/// Else the test above would compare Postgres to itself.
+#[tokio::test]
+async fn a_quiet_namespace_is_searched_in_memory_until_it_is_written_to() {
+    let app = TestApp::start().await;
+    let alice = app.tenant("alice").await.client;
+    fill(&alice).await;
+    let mut search = question("semantic");
+    search["query_embedding"] = vector(3);
+    for _ in 0..OFTEN {
+        assert_eq!(alice.search(search.clone()).await.len(), 20);
+    }
+    sqlx::raw_sql("DELETE FROM memory_vectors").execute(&mut app.db.superuser().await).await.unwrap();
+    assert_eq!(alice.search(search.clone()).await.len(), 20, "it asked Postgres");
+    alice.remember(placed("another lamp", 3)).await;
+    assert_eq!(alice.search(search).await.len(), 1, "it asked memory");
 }
 
 #[tokio::test]

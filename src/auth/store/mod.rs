@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
 
-use crate::db::OperatorTx;
+use crate::db::{self, OperatorTx};
 use crate::error::{Error, Result};
 use crate::memory::Sensitivity;
 
@@ -19,8 +19,7 @@ pub const CHANNEL: &str = "memtide_auth";
 
 /// Tells every node, at commit, that something here changed.
 pub async fn notify(tx: &mut OperatorTx) -> Result<()> {
-    sqlx::query!("SELECT pg_notify($1, '')", CHANNEL).execute(&mut **tx).await?;
-    Ok(())
+    db::notify(tx, CHANNEL).await
 }
 
 /// What a text column holds as the domain's type; a row that does not parse is a fault of ours.

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::auth::state::{Snapshot, TenantState};
-use crate::db::{OperatorTx, TenantTx};
+use crate::db::{self, OperatorTx, TenantTx};
 use crate::error::{Error, Result};
 use crate::id::{CapabilityId, KeyId, TenantId};
 
@@ -25,8 +25,7 @@ pub async fn insert(
     )
     .execute(&mut **tx)
     .await?;
-    sqlx::query!("SELECT pg_notify($1, '')", super::CHANNEL).execute(&mut **tx).await?;
-    Ok(())
+    db::notify(tx, super::CHANNEL).await
 }
 
 /// Forgets revocations of capabilities that have ended by now.

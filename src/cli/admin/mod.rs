@@ -55,9 +55,11 @@ pub enum SigningKey {
 
 impl Admin {
     /// Does it.
-    pub async fn run(self, config: Config) -> anyhow::Result<()> {
-        let needs_model = matches!(self, Self::Tenant(tenant::Command::Create { .. }) | Self::Reembed { .. });
-        let app = connect(config, needs_model).await?;
+    pub async fn run(self, mut config: Config) -> anyhow::Result<()> {
+        if !matches!(self, Self::Tenant(tenant::Command::Create { .. }) | Self::Reembed { .. }) {
+            config.embedding = EmbedConfig::Off;
+        }
+        let app = connect(config).await?;
         let permit = OperatorPermit::command_line();
         match self {
             Self::Tenant(command) => command.run(&app, &permit).await,
@@ -71,11 +73,8 @@ impl Admin {
 }
 
 /// The app without what only a server needs. A new tenant is given the embedding model of this deployment.
-async fn connect(mut config: Config, with_model: bool) -> anyhow::Result<App> {
+async fn connect(config: Config) -> anyhow::Result<App> {
     db::reach(&config.database).await?;
-    if !with_model {
-        config.embedding = EmbedConfig::Off;
-    }
     let embedder = Embedder::connect(config.embedding.clone()).await.context("the embedder")?;
     let app = App::new(config, Arc::new(embedder), telemetry::metrics()?, Clock::default())?;
     db::check_schema(&app.db).await?;

@@ -1,4 +1,4 @@
-//! The model in this process: BERT in plain `f32`, on threads of its own.
+//! The model in this process: BERT with weights in half precision and sums in `f32`, on threads of its own.
 //!
 //! Callers turn text into tokens and wait; the threads take what waits in small batches, queries first and tenants
 //! in turn (`schedule.rs`). Nothing is padded, so that a batch costs what its tokens cost.

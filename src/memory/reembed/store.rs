@@ -17,6 +17,7 @@ const DROP_ROUND: i64 = 2_000;
 
 /// What is embedded of a record, and the version it was read at.
 pub struct Text {
+    /// The record.
     pub id: MemoryId,
     version: i64,
     content: String,

@@ -11,7 +11,6 @@ mod snippet;
 mod store;
 mod vectors;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
@@ -45,7 +44,7 @@ const SIMILAR_COSINE: f64 = 0.92;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Ranked(MemoryId, f64, ScoreComponents, Option<usize>, Option<usize>);
 
-/// Finds the records that answer a question best.
+/// Finds the active records in reach that answer a question best (C-010).
 ///
 /// Without an embedder the words alone answer, and the reply says so; asking for meaning alone is then `Unavailable`.
 pub async fn search(app: &App, caller: &Caller, search: &Search) -> Result<SearchReply> {
@@ -74,10 +73,10 @@ pub async fn search(app: &App, caller: &Caller, search: &Search) -> Result<Searc
         Some(_) => app.resident.find(&mut tx, space).await?,
         None => None,
     };
-    let cosines = held.as_deref().zip(vector.as_deref()).map(|(held, vector)| held.cosines(vector));
+    let cosines = held.as_deref().zip(vector.as_ref()).map(|(held, vector)| held.cosines(vector));
     let question = Question {
         terms: &terms,
-        vector: vector.as_deref(),
+        vector: vector.as_ref(),
         cosines: cosines.as_ref(),
         filter: &filter,
         space,
@@ -125,21 +124,21 @@ fn cursor_scope(permit: &Permit, search: &Search) -> Result<CursorScope> {
 }
 
 /// The question's vector: the client's, or the embedder's; nothing where words alone are asked or must do.
-async fn vector<'a>(
+async fn vector(
     app: &App,
     permit: &Permit,
     search: &Search,
     query: &str,
-) -> Result<(Option<Cow<'a, Embedding>>, Vec<String>)> {
+) -> Result<(Option<Embedding>, Vec<String>)> {
     let given = given_vector(app, search)?;
     if search.mode == SearchMode::Lexical || search.cursor.is_some() {
         return Ok((None, Vec::new()));
     }
     if given.is_some() {
-        return Ok((given.map(Cow::Owned), Vec::new()));
+        return Ok((given, Vec::new()));
     }
     match app.embedder.embed_query(permit.tenant(), query).await {
-        Ok(embedding) => Ok((Some(Cow::Owned(embedding)), Vec::new())),
+        Ok(embedding) => Ok((Some(embedding), Vec::new())),
         Err(Error::Unavailable { .. }) if search.mode == SearchMode::Hybrid => {
             Ok((None, vec!["semantic".to_owned()]))
         }
@@ -155,13 +154,13 @@ fn given_vector(app: &App, search: &Search) -> Result<Option<Embedding>> {
 }
 
 /// Vectors of one model are never compared with those of another.
-fn of_model<'a>(
+fn of_model(
     app: &App,
     space: Space,
     mode: SearchMode,
-    vector: Option<Cow<'a, Embedding>>,
+    vector: Option<Embedding>,
     degraded: &mut Vec<String>,
-) -> Result<Option<Cow<'a, Embedding>>> {
+) -> Result<Option<Embedding>> {
     if vector.is_none() || space.model == app.db.model() {
         return Ok(vector);
     }

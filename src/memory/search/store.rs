@@ -1,8 +1,8 @@
 //! The SQL of search: the one place where a statement is put together.
 //!
 //! Everything runs as the service under row level security. The words are looked up by equality, which Postgres may
-//! do before it checks a row's tenant, and vectors are only ordered by; so that the indexes stay in use (design.md
-//! section 2 needed a second role for this, because full text search may not be pushed below the policy).
+//! do before it checks a row's tenant, and vectors are only ordered by; so that the indexes stay in use (why there is no
+//! second role for this: docs/architecture.md, "Isolation").
 
 mod statement;
 
@@ -13,6 +13,7 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use self::statement::Sql;
+use super::graph::EXACT_UP_TO;
 use super::vectors::{Cosines, Vectors};
 use crate::db::TenantTx;
 use crate::embed::Embedding;
@@ -20,9 +21,6 @@ use crate::error::Result;
 use crate::id::MemoryId;
 use crate::memory::filter::Filter;
 use crate::memory::{Category, Scope, ScopeKind};
-
-/// How many records a namespace holds when it is called large: the postings of a word are then not all read.
-const LARGE: i64 = statement::MAX_POSTINGS;
 
 /// How many records pass a filter that is called narrow, at most: so few that each of them is looked at.
 const MAX_NARROW: i64 = 1_000;
@@ -104,7 +102,7 @@ pub struct Found {
 impl Space {
     /// Whether it holds so many records that not all of them can be looked at.
     pub fn is_large(self) -> bool {
-        self.records > LARGE
+        self.records > EXACT_UP_TO
     }
 }
 

@@ -170,11 +170,15 @@ pub async fn lock_many(tx: &mut TenantTx, ids: &[MemoryId]) -> Result<Vec<Record
     find_many(tx, ids).await
 }
 
-/// Locks the active records of these identities and the records of these ids, in the order of their ids.
-pub async fn lock_in_order(tx: &mut TenantTx, identities: &[Identity], ids: &[MemoryId]) -> Result<()> {
+/// Locks the active records of these identities and the records of these ids, in the order of their ids. Gives them all.
+pub async fn lock_in_order(
+    tx: &mut TenantTx,
+    identities: &[Identity],
+    ids: &[MemoryId],
+) -> Result<Vec<Record>> {
     let identities: Vec<Vec<u8>> = identities.iter().map(|identity| identity.as_bytes().to_vec()).collect();
     let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
-    sqlx::query!(
+    let locked = sqlx::query_scalar!(
         "SELECT memory_id
          FROM memories
          WHERE tenant_id = $1
@@ -189,7 +193,8 @@ pub async fn lock_in_order(tx: &mut TenantTx, identities: &[Identity], ids: &[Me
     )
     .fetch_all(&mut **tx)
     .await?;
-    Ok(())
+    let locked: Vec<MemoryId> = locked.into_iter().map(MemoryId::from_uuid).collect();
+    if locked.is_empty() { Ok(Vec::new()) } else { find_many(tx, &locked).await }
 }
 
 async fn find(tx: &mut TenantTx, id: Option<Uuid>) -> Result<Option<Record>> {

@@ -1,5 +1,5 @@
-//! What the catalog must look like so that no tenant sees another's rows (design.md 2.6). Each rule is a query that
-//! gives its breaches in words.
+//! What the catalog must look like so that no tenant sees another's rows (docs/architecture.md, "Isolation"). Each
+//! rule is a query that gives its breaches in words.
 
 use std::collections::BTreeSet;
 

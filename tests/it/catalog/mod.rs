@@ -1,4 +1,4 @@
-//! The second wall: what the database itself refuses (design.md 2).
+//! The second wall: what the database itself refuses (docs/architecture.md, "Isolation").
 
 mod faults;
 mod grants;

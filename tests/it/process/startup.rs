@@ -179,7 +179,7 @@ async fn migrate_at_once(settings: impl Iterator<Item = Settings>) {
 }
 
 #[tokio::test]
-async fn c162_four_local_stacks_on_one_empty_database_all_come_up() {
+async fn c160_c162_four_local_stacks_on_one_empty_database_all_come_up() {
     let db = TestDb::empty().await;
     let folder = std::env::temp_dir().join(format!("memtide-test-{}", memtide::id::EventId::new()));
     let start = |number: usize| {

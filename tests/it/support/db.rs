@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use memtide::config::{Database, Secret};
 use memtide::db;
+use sha2::{Digest, Sha256};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection};
 use tokio::sync::OnceCell;
@@ -94,9 +95,11 @@ fn new_name() -> String {
 
 /// The template is named after the migrations, so that a change of them makes a new one.
 async fn make_template() -> String {
-    let mut name = "memtide_template".to_owned();
-    for migration in memtide::MIGRATOR.iter() {
-        write!(name, "_{:02x}{:02x}", migration.checksum[0], migration.checksum[1]).unwrap();
+    // Together they may be longer than a name can be.
+    let hash = memtide::MIGRATOR.iter().fold(Sha256::new(), |hash, one| hash.chain_update(&one.checksum));
+    let mut name = "memtide_template_".to_owned();
+    for byte in &hash.finalize()[..16] {
+        write!(name, "{byte:02x}").unwrap();
     }
     let mut admin = connect("postgres").await;
     // Test programs that start together take turns.

@@ -11,12 +11,13 @@ use crate::embed::Embedding;
 use crate::error::Result;
 use crate::id::MemoryId;
 use crate::memory::bm25::{Corpus, K1};
+use crate::memory::search::graph::EXACT_UP_TO;
 use crate::memory::search::vectors::Cosines;
 use crate::memory::{Scope, ScopeKind};
 
 /// How many postings of one term are read, newest first. A term with more is worth little, and all others count
-/// exactly; so that no search reads a whole namespace.
-pub const MAX_POSTINGS: i64 = 5_000;
+/// exactly; so that no search reads a whole namespace, unless it is so small that its vectors are all compared, too.
+pub const MAX_POSTINGS: i64 = EXACT_UP_TO;
 
 /// A statement in the making.
 pub struct Sql<'a> {
