@@ -3,6 +3,7 @@
 //! | key | what |
 //! |---|---|
 //! | `wm:{<tenant>:<namespace>}:workspace` | a hash: the slots of a namespace with all that is known of them |
+//! | `wm:{<tenant>:<namespace>}:activation` | a sorted set: the slots by how long they stay active |
 //! | `wm:{<tenant>:<namespace>}:snapshots` | what the workspace looked like to whoever asked for a snapshot |
 //! | `wm:{<tenant>}:namespaces` | the tenant's namespaces, by the time until which each is counted |
 //! | `wm:{<tenant>}:notes` | what is known of each: version, writers under way |
@@ -137,7 +138,7 @@ impl<'a> Store<'a> {
         let channel = self.channel();
         let values: Vec<Value> = self
             .kv
-            .run(script, &[&self.workspace()], |command| {
+            .run(script, &[&self.workspace(), &self.activations()], |command| {
                 command.arg(self.shift_ms).arg(&channel).arg(self.slack_ms).arg(reserved).arg(version);
                 command.arg(arguments);
             })
@@ -229,6 +230,10 @@ impl<'a> Store<'a> {
         format!("{}:workspace", self.stem())
     }
 
+    fn activations(&self) -> String {
+        format!("{}:activation", self.stem())
+    }
+
     fn snapshots(&self) -> String {
         format!("{}:snapshots", self.stem())
     }
@@ -250,7 +255,9 @@ pub(super) async fn erase(app: &App, tenant: TenantId) -> Result<u64> {
     let count = namespaces.len() as u64;
     for namespace in namespaces {
         let store = Store { kv: &app.kv, shift_ms: 0, slack_ms: 0, most: 0, tenant, namespace };
-        app.kv.ask::<()>(cmd("DEL").arg(store.workspace()).arg(store.snapshots())).await?;
+        app.kv
+            .ask::<()>(cmd("DEL").arg(store.workspace()).arg(store.activations()).arg(store.snapshots()))
+            .await?;
     }
     // Last, so that what is left over after a break is still known.
     app.kv.ask::<()>(cmd("DEL").arg(&list).arg(&notes)).await?;

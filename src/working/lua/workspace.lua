@@ -1,13 +1,18 @@
 -- What every step on a workspace begins with: the time, the header, the items, and how they are written back.
 --
--- A workspace is one hash, so that a slot, what the engine knows of it and its end can only be there together:
+-- A workspace is a hash of its slots and what the engine knows of them:
 --   h        the header: [version, count, next, last, told, focus]
 --            next: no item ends before this. last: none ends after it. told: until when the tenant's list of
 --            namespaces counts this one; never before last.
 --   v:<id>   the value, as compact JSON
 --   m:<id>   the item: a list, whose places are named below
 --
+-- and a sorted set of the ids by their activation: the score is the ms at which an item's activation has fallen to the
+-- threshold, or its life is over. It does not change as time passes, and rises with `a0 + rate·t0` and `ln a0 + rate·t0`,
+-- the keys of the linear and the exponential law (XB-26); unlike those it orders items of different laws.
+--
 -- KEYS[1]  the workspace          ARGV[1]  by how many ms the clock is shifted
+-- KEYS[2]  the activations
 -- ARGV[2]  the channel of events  ARGV[3]  how much longer than `last` a namespace is counted, in ms
 -- ARGV[4]  until when a reservation was just made, or 0
 -- ARGV[5]  the version to go on from when the workspace is new
@@ -21,7 +26,7 @@ local FIRST, COUNT, TIMES = 18, 19, 20
 -- Redis forgets a workspace this long after its last item has ended, whether or not anybody looked.
 local JANITOR_MS = 60000
 
-local key, channel, slack, reserved = KEYS[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local key, activations, channel, slack, reserved = KEYS[1], KEYS[2], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
 local head = redis.call('HGET', key, 'h')
@@ -57,6 +62,7 @@ end
 
 local function put(id, item)
     redis.call('HSET', key, 'm:' .. id, cjson.encode(item))
+    redis.call('ZADD', activations, item[ENDS], id)
     next_end = (count == 0 or item[ENDS] < next_end) and item[ENDS] or next_end
     last_end = math.max(last_end, item[ENDS])
     is_changed = true
@@ -64,6 +70,7 @@ end
 
 local function remove(id, kind, reason)
     redis.call('HDEL', key, 'm:' .. id, 'v:' .. id)
+    redis.call('ZREM', activations, id)
     count = count - 1
     if focus == id then focus = '' end
     is_changed = true
@@ -73,11 +80,8 @@ end
 
 -- Finds anew when the first and the last item end.
 local function measure()
-    next_end, last_end = 0, 0
-    for _, item in pairs(items()) do
-        next_end = (last_end == 0 or item[ENDS] < next_end) and item[ENDS] or next_end
-        last_end = math.max(last_end, item[ENDS])
-    end
+    next_end = tonumber(redis.call('ZRANGE', activations, 0, 0, 'WITHSCORES')[2] or 0)
+    last_end = tonumber(redis.call('ZRANGE', activations, -1, -1, 'WITHSCORES')[2] or 0)
 end
 
 -- One more change. What was refused at the gate is told without one.
@@ -89,9 +93,9 @@ end
 -- Takes out what has ended: its time is over, or it has faded below the threshold (A-104, XB-25).
 local function prune()
     if count == 0 or now < next_end then return end
-    for id, item in pairs(items()) do
-        if now >= item[EXPIRES] then remove(id, 'expired')
-        elseif now >= item[ENDS] then remove(id, 'evicted', 'faded') end
+    for _, id in ipairs(redis.call('ZRANGEBYSCORE', activations, '-inf', now)) do
+        local is_over = now >= get(id)[EXPIRES]
+        remove(id, is_over and 'expired' or 'evicted', not is_over and 'faded')
     end
     measure()
     raise()
@@ -109,11 +113,13 @@ local function finish(outcome, ...)
     if version ~= version_before then
         if count <= 0 then
             told = 0
-            redis.call('DEL', key)
+            redis.call('DEL', key, activations)
         else
             if told > last_end + 2 * slack then told = last_end + slack end
             redis.call('HSET', key, 'h', cjson.encode({ version, count, next_end, last_end, told, focus }))
-            redis.call('PEXPIRE', key, math.max(last_end - now, 0) + JANITOR_MS)
+            local life = math.max(last_end - now, 0) + JANITOR_MS
+            redis.call('PEXPIRE', key, life)
+            redis.call('PEXPIRE', activations, life)
         end
     else
         -- Nothing was written, and what was reserved for it is not needed.
@@ -130,6 +136,14 @@ end
 local function is_stale(wanted)
     local shown = is_new and 0 or version
     return wanted ~= '' and tonumber(wanted) ~= shown
+end
+
+-- What the server forgot of one key, because memory was short, is made good from the other.
+if is_new then
+    redis.call('DEL', activations)
+elseif redis.call('ZCARD', activations) ~= count then
+    redis.call('DEL', activations)
+    for id, item in pairs(items()) do redis.call('ZADD', activations, item[ENDS], id) end
 end
 
 -- The event of an item that came in or was rehearsed: what the caller wrote, and what only is known here.

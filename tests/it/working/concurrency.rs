@@ -203,15 +203,16 @@ async fn after_ten_seconds_of_32_clients_everything_agrees_and_nothing_is_left_o
         assert_eq!(space.stats().await["slotCount"], expected.len());
         assert_eq!(space.get(super::WORKSPACE).await.expect(200)["count"], expected.len());
     }
-    let workspaces =
-        |dump: &BTreeMap<String, String>| dump.keys().filter(|key| key.ends_with(":workspace")).count();
-    assert_eq!(workspaces(&redis::dump(&app).await), 4);
+    let count =
+        |dump: &BTreeMap<String, String>, end: &str| dump.keys().filter(|key| key.ends_with(end)).count();
+    let dump = redis::dump(&app).await;
+    assert_eq!((count(&dump, ":workspace"), count(&dump, ":activation")), (4, 4), "{:?}", dump.keys());
     app.pass(600.0);
     for space in &spaces {
         assert_eq!(space.ids().await, Vec::<String>::new());
     }
     let dump = redis::dump(&app).await;
-    assert_eq!(workspaces(&dump), 0, "{:?}", dump.keys());
+    assert_eq!((count(&dump, ":workspace"), count(&dump, ":activation")), (0, 0), "{:?}", dump.keys());
     // Of each namespace a note stays for a while, in two keys that know the same ones.
     let names =
         |end: &str| dump.iter().find(|(key, _)| key.ends_with(end)).unwrap().1.matches("space-").count();
