@@ -67,6 +67,19 @@ impl Socket {
         tokio::time::timeout(within, self.receive()).await.ok().map(|received| received.unwrap())
     }
 
+    /// Stays connected for a while, answering pings, and gives how many messages came.
+    pub async fn linger(&mut self, time: Duration) -> usize {
+        let mut messages = 0;
+        let reading = async {
+            while let Some(Ok(message)) = self.stream.next().await {
+                messages += usize::from(message.is_text());
+            }
+        };
+        // It is given up when the time is over.
+        let _ = tokio::time::timeout(time, reading).await;
+        messages
+    }
+
     /// The next answer; notifications before it are kept.
     pub async fn next_answer(&mut self) -> Value {
         loop {
