@@ -112,9 +112,15 @@ fn every_cited_behaviour_is_explained_and_the_other_way_round() {
     let rows = contract.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
     let explained: BTreeSet<String> = rows.flat_map(explained).collect();
     assert!(explained.len() > 50, "the contract was not read");
-    let unexplained: Vec<_> = cited.difference(&explained).collect();
+    // In the name of a test, C-012 of the contract and C012 of the hard inputs look alike.
+    let dashed =
+        |id: &str| id.strip_prefix('C').filter(|rest| !rest.starts_with('-')).map(|rest| format!("C-{rest}"));
+    let is_explained =
+        |id: &String| explained.contains(id) || dashed(id).is_some_and(|id| explained.contains(&id));
+    let unexplained: Vec<_> = cited.iter().filter(|id| !is_explained(id)).collect();
     assert!(unexplained.is_empty(), "give these a line in docs/contract.md: {unexplained:?}");
-    let uncited: Vec<_> = explained.difference(&cited).collect();
+    let in_names: BTreeSet<String> = cited.iter().filter_map(|id| dashed(id)).collect();
+    let uncited: Vec<_> = explained.difference(&cited).filter(|id| !in_names.contains(*id)).collect();
     assert!(uncited.is_empty(), "nothing cites these lines of docs/contract.md: {uncited:?}");
 }
 
