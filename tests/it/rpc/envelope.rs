@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 to the letter, whatever comes (XC-01 to XC-06).
+//! JSON-RPC 2.0 to the letter, whatever comes (XC-01 to XC-06, PC-03).
 
 use axum::http::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Many at once: no place is given twice, nothing is lost, nothing is left over.
+//! Many at once: no place is given twice, nothing is lost, nothing is left over (A-616, XA-C14, R-16).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

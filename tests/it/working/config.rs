@@ -50,6 +50,17 @@ async fn everything_is_replaced_and_nothing_merged_a301_a305_a306_a307_b010_b035
 }
 
 #[tokio::test]
+async fn all_namespaces_of_a_tenant_share_them_a020() {
+    let app = TestApp::start_lexical().await;
+    let (alice, bob) = (app.tenant("alice").await, app.tenant("bob").await);
+    let other = app.exchange(&alice.key, json!({ "namespace": "other" })).await;
+    let other = app.anyone().capability(&other);
+    alice.client.configure(json!({ "max_slots": 2 })).await;
+    assert_eq!(other.stats().await["capacity"], 2);
+    assert_eq!(bob.client.stats().await["capacity"], 7);
+}
+
+#[tokio::test]
 async fn what_does_not_decode_or_breaks_a_rule_is_400_and_changes_nothing_a302_a303_a304_xac7_r42_c131() {
     let app = TestApp::start_lexical().await;
     let alice = app.tenant("alice").await.client;

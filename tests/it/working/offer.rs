@@ -1,4 +1,4 @@
-//! Offers: gates, room, bindings, the goal (XB-30 to XB-46, XB-51).
+//! Offers: gates, room, bindings, the goal (XB-30 to XB-45, XB-51).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The four operations on slots.
+//! The four operations on slots (A-101 to A-617, XA-C12).
 
 use axum::http::Method;
 use memtide::auth::{Action, Area, Rights};
