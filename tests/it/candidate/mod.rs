@@ -11,21 +11,18 @@ mod write;
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Made, TestApp, with};
+use crate::support::{Client, Made, TestApp, proposal, with};
 
 /// Row (a): an explicit identity, said by the user.
 fn identity(name: &str) -> Value {
-    json!({
-        "scope": { "kind": "user", "key": "alice" },
-        "semantic": {
-            "intent": "explicit_store", "explicitness": "explicit", "category": "identity",
-            "subject": "current_user", "attribute": "name", "scope_hint": "user_global",
-            "durability": "long_lived", "sensitivity": "none", "certainty": "high",
-        },
-        "content": format!("The user's name is {name}."),
+    let said = json!({
         "value": name,
         "evidence": [{ "source_thread_id": "t1", "quote": format!("I am {name}"), "span": { "start": 0, "end": 8 } }],
-    })
+    });
+    let fields = json!({
+        "intent": "explicit_store", "explicitness": "explicit", "category": "identity", "attribute": "name",
+    });
+    with(meaning(proposal(&format!("The user's name is {name}.")), fields), said)
 }
 
 /// The same with other semantic fields.
