@@ -1,17 +1,19 @@
 //! The methods of candidates, and the semantic write.
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::method::{Call, Method, Running, reply};
-use crate::auth::{Action, Actor, Area};
+use super::of_candidate::OfCandidate;
+use crate::auth::{Action, Area};
 use crate::candidate::read::{self, CandidateList, CandidatePage};
 use crate::candidate::review::{self, Decide, Decided, Edit, Merge, Review};
 use crate::candidate::semantic::{SemanticWrite, SemanticWritten};
-use crate::candidate::word::Decision;
 use crate::candidate::{Candidate, write};
+use crate::error::Result;
 use crate::http::route::Needs;
+use crate::idempotency::Key;
 
 const READ: Needs = Needs::Right(Area::Candidates, Action::Read);
 const WRITE: Needs = Needs::Right(Area::Candidates, Action::Write);
@@ -29,32 +31,37 @@ pub const METHODS: &[Method] = &[
         list,
     ),
     Method::new::<GetParams, FoundCandidate>("memory/candidates/get", READ, "Get a candidate", get),
-    Method::new::<DecideParams, Decided>(
+    Method::new::<OfCandidate<Decide>, Decided>(
         "memory/candidates/decide",
         REVIEW,
         "Approve, reject or expire a candidate",
         decide,
     ),
-    Method::new::<ReviewParams, Decided>(
+    Method::new::<OfCandidate<Review>, Decided>(
         "memory/candidates/approve",
         REVIEW_AND_WRITE,
         "Make a candidate an active record",
         approve,
     ),
-    Method::new::<ReviewParams, Decided>("memory/candidates/reject", REVIEW, "Reject a candidate", reject),
-    Method::new::<EditParams, Decided>(
+    Method::new::<OfCandidate<Review>, Decided>(
+        "memory/candidates/reject",
+        REVIEW,
+        "Reject a candidate",
+        reject,
+    ),
+    Method::new::<OfCandidate<Edit>, Decided>(
         "memory/candidates/edit_and_approve",
         REVIEW_AND_WRITE,
         "Make a candidate an active record with another text",
         edit_and_approve,
     ),
-    Method::new::<MergeParams, Decided>(
+    Method::new::<OfCandidate<Merge>, Decided>(
         "memory/candidates/merge",
         REVIEW,
         "Merge a candidate into an existing record or another candidate",
         merge,
     ),
-    Method::new::<ReviewParams, Decided>(
+    Method::new::<OfCandidate<Review>, Decided>(
         "memory/candidates/suppress_similar",
         REVIEW,
         "Reject a candidate, and similar suggestions from now on",
@@ -86,79 +93,6 @@ pub struct FoundCandidate {
     pub candidate: Option<Candidate>,
 }
 
-/// Which decision about which candidate, and why.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "MemoryCandidateDecideParams")]
-#[serde(deny_unknown_fields)]
-pub struct DecideParams {
-    /// The candidate.
-    pub candidate_id: String,
-    /// The decision.
-    pub decision: Decision,
-    /// Why: at most 1,024 bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Taken from the token; what a client sends is replaced (PC-06).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actor: Option<Actor>,
-}
-
-/// Which candidate, and why.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "MemoryCandidateReviewParams")]
-#[serde(deny_unknown_fields)]
-pub struct ReviewParams {
-    /// The candidate.
-    pub candidate_id: String,
-    /// Why: at most 1,024 bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Taken from the token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actor: Option<Actor>,
-}
-
-/// Which candidate, and what it is to say instead.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "MemoryCandidateEditParams")]
-#[serde(deny_unknown_fields)]
-pub struct EditParams {
-    /// The candidate.
-    pub candidate_id: String,
-    /// The text: 1 to 65,536 bytes after trimming.
-    pub edited_text: String,
-    /// The value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edited_value: Option<Value>,
-    /// Why: at most 1,024 bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Taken from the token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actor: Option<Actor>,
-}
-
-/// Which candidate, and what it is to be merged into: exactly one target (XC-30).
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "MemoryCandidateMergeParams")]
-#[serde(deny_unknown_fields)]
-pub struct MergeParams {
-    /// The candidate.
-    pub candidate_id: String,
-    /// An active record of the same scope.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target_memory_id: Option<String>,
-    /// Another candidate of the same scope that is still pending.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target_candidate_id: Option<String>,
-    /// Why: at most 1,024 bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Taken from the token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actor: Option<Actor>,
-}
-
 fn list(call: Call) -> Running {
     Box::pin(async move {
         let wanted: CandidateList = call.params()?;
@@ -176,63 +110,56 @@ fn get(call: Call) -> Running {
 
 fn decide(call: Call) -> Running {
     Box::pin(async move {
-        let params: DecideParams = call.params()?;
-        let key = call.key(None, "memory/candidates/decide", &params)?;
-        let DecideParams { candidate_id: id, decision, reason, actor } = params;
-        let decide = Decide { decision, reason, actor };
-        reply(&review::decide(&call.app, &call.caller, &id, decide, key).await?.body)
+        let (OfCandidate { candidate_id, body }, key) = once::<Decide>(&call, "memory/candidates/decide")?;
+        reply(&review::decide(&call.app, &call.caller, &candidate_id, body, key).await?.body)
     })
 }
 
 fn approve(call: Call) -> Running {
     Box::pin(async move {
-        let params: ReviewParams = call.params()?;
-        let key = call.key(None, "memory/candidates/approve", &params)?;
-        let ReviewParams { candidate_id: id, reason, actor } = params;
-        reply(&review::approve(&call.app, &call.caller, &id, Review { reason, actor }, key).await?.body)
+        let (OfCandidate { candidate_id, body }, key) = once::<Review>(&call, "memory/candidates/approve")?;
+        reply(&review::approve(&call.app, &call.caller, &candidate_id, body, key).await?.body)
     })
 }
 
 fn reject(call: Call) -> Running {
     Box::pin(async move {
-        let params: ReviewParams = call.params()?;
-        let key = call.key(None, "memory/candidates/reject", &params)?;
-        let ReviewParams { candidate_id: id, reason, actor } = params;
-        reply(&review::reject(&call.app, &call.caller, &id, Review { reason, actor }, key).await?.body)
+        let (OfCandidate { candidate_id, body }, key) = once::<Review>(&call, "memory/candidates/reject")?;
+        reply(&review::reject(&call.app, &call.caller, &candidate_id, body, key).await?.body)
     })
 }
 
 fn edit_and_approve(call: Call) -> Running {
     Box::pin(async move {
-        let params: EditParams = call.params()?;
-        let key = call.key(None, "memory/candidates/edit_and_approve", &params)?;
-        let EditParams { candidate_id: id, edited_text, edited_value, reason, actor } = params;
-        let edit = Edit { edited_text, edited_value, reason, actor };
-        reply(&review::edit_and_approve(&call.app, &call.caller, &id, edit, key).await?.body)
+        let (OfCandidate { candidate_id, body }, key) =
+            once::<Edit>(&call, "memory/candidates/edit_and_approve")?;
+        reply(&review::edit_and_approve(&call.app, &call.caller, &candidate_id, body, key).await?.body)
     })
 }
 
 fn merge(call: Call) -> Running {
     Box::pin(async move {
-        let params: MergeParams = call.params()?;
-        let key = call.key(None, "memory/candidates/merge", &params)?;
-        let MergeParams { candidate_id: id, target_memory_id, target_candidate_id, reason, actor } = params;
-        let merge = Merge { target_memory_id, target_candidate_id, reason, actor };
-        reply(&review::merge(&call.app, &call.caller, &id, merge, key).await?.body)
+        let (OfCandidate { candidate_id, body }, key) = once::<Merge>(&call, "memory/candidates/merge")?;
+        reply(&review::merge(&call.app, &call.caller, &candidate_id, body, key).await?.body)
     })
 }
 
 fn suppress_similar(call: Call) -> Running {
     Box::pin(async move {
-        let params: ReviewParams = call.params()?;
-        let key = call.key(None, "memory/candidates/suppress_similar", &params)?;
-        let ReviewParams { candidate_id: id, reason, actor } = params;
-        reply(
-            &review::suppress_similar(&call.app, &call.caller, &id, Review { reason, actor }, key)
-                .await?
-                .body,
-        )
+        let (OfCandidate { candidate_id, body }, key) =
+            once::<Review>(&call, "memory/candidates/suppress_similar")?;
+        reply(&review::suppress_similar(&call.app, &call.caller, &candidate_id, body, key).await?.body)
     })
+}
+
+/// The params of a decision, and its idempotency key.
+fn once<T>(call: &Call, method: &'static str) -> Result<(OfCandidate<T>, Option<Key>)>
+where
+    T: DeserializeOwned + Serialize,
+{
+    let params: OfCandidate<T> = call.params()?;
+    let key = call.key(None, method, &params)?;
+    Ok((params, key))
 }
 
 fn semantic_write(call: Call) -> Running {

@@ -8,6 +8,7 @@ pub mod document;
 mod error;
 pub mod frame;
 pub mod method;
+pub mod of_candidate;
 pub mod post;
 pub mod record;
 pub mod socket;
