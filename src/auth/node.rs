@@ -158,14 +158,6 @@ impl Auth {
         Ok(Caller { claims, may_write: self.state.is_recent() })
     }
 
-    /// Whether a caller who came in a while ago, and whose stream is still open, would be let in now.
-    pub fn still_admits(&self, app: &App, caller: &Caller) -> bool {
-        let claims = caller.claims();
-        let has_ended = claims.expires_at.is_some_and(|end| end + token::LEEWAY <= app.clock.now());
-        // Without recent word of revocations, the last word stands as long as reads are allowed.
-        !has_ended && self.state.snapshot().is_ok_and(|snapshot| snapshot.check(claims).is_ok())
-    }
-
     /// The API key with this secret, as it is now.
     pub async fn api_key(&self, app: &App, bearer: &Bearer) -> Result<KnownKey> {
         let mut tx = app.db.begin_operator(&OperatorPermit::service()).await?;

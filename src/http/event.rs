@@ -1,35 +1,27 @@
 //! The stream of changes over HTTP, as server-sent events.
 
-use std::fmt::Write;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, Method, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, Method};
+use axum::response::Response;
 use axum::routing::get;
-use futures_util::stream as futures;
+use futures_util::stream::unfold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
 
 use super::extract::{Query, header_once};
 use super::route::{Needs, Route};
+use super::sse::{self, Patience};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller};
-use crate::error::{Error, Result};
-use crate::event::Notification;
+use crate::error::Result;
 use crate::event::stream::{self, Stream};
 use crate::page::given;
 
-/// How often a stream without events says that it is alive, for proxies that end what is silent.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
-
-/// How long a reader may leave what was sent to it unread. Then it is cut, and may go on from where it was.
-const SLOW: Duration = Duration::from_secs(30);
-
-/// When a client is to come back after its stream ended, in milliseconds.
-const RETRY_MS: u32 = 1_000;
+/// A reader that is cut may go on from where it was.
+const PATIENCE: Patience = Patience { waiting: 1, slow: Duration::from_secs(30) };
 
 /// The routes of this file.
 pub const ROUTES: &[Route] = &[Route::new(
@@ -59,53 +51,19 @@ async fn follow(
 ) -> Result<Response> {
     let after = header_once(&headers, "last-event-id")?.map(str::to_owned).or(follow.after);
     let stream = stream::open(&app, &caller, after.as_deref()).await?;
-    let (sender, receiver) = mpsc::channel(1);
-    tokio::spawn(send(app, stream, sender));
-    let chunks = futures::unfold(receiver, async |mut receiver: mpsc::Receiver<Bytes>| {
-        let chunk = receiver.recv().await?;
-        Some((Ok::<_, std::convert::Infallible>(chunk), receiver))
-    });
-    let mut response = Body::from_stream(chunks).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    // Proxies that gather answers would keep events back.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    Ok(response)
-}
-
-/// Sends events until the token ends, the reader goes or does not read, or the process stops.
-async fn send(app: App, mut stream: Stream, sender: mpsc::Sender<Bytes>) {
-    let mut chunk = Bytes::from(format!("retry: {RETRY_MS}\n\n"));
-    loop {
-        match tokio::time::timeout(SLOW, sender.send(chunk)).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) => return,
-            Err(_) => {
-                tracing::info!("a reader of events is too slow, and is cut");
-                return;
+    let frames =
+        unfold((app.clone(), stream), async |(app, mut stream)| match next(&app, &mut stream).await {
+            Ok(frames) => Some((frames, (app, stream))),
+            Err(error) => {
+                tracing::info!(%error, "a stream of events ends");
+                None
             }
-        }
-        chunk = tokio::select! {
-            () = app.stopped() => return,
-            () = sender.closed() => return,
-            () = tokio::time::sleep(KEEP_ALIVE) => Bytes::from_static(b": alive\n\n"),
-            told = stream.next(&app) => match told.and_then(|told| frames(&told)) {
-                Ok(frames) => frames,
-                Err(error) => {
-                    tracing::info!(%error, "a stream of events ends");
-                    return;
-                }
-            },
-        };
-    }
+        });
+    Ok(sse::answer(app, PATIENCE, frames))
 }
 
-fn frames(told: &[Notification]) -> Result<Bytes> {
-    let mut frames = String::new();
-    for Notification { seq, method, params } in told {
-        let data = serde_json::to_string(params).map_err(Error::internal)?;
-        // JSON holds no line feed that is not escaped.
-        write!(frames, "id: {seq}\nevent: {method}\ndata: {data}\n\n").map_err(Error::internal)?;
-    }
-    Ok(frames.into())
+async fn next(app: &App, stream: &mut Stream) -> Result<Bytes> {
+    let told = stream.next(app).await?;
+    let frames = told.iter().map(|told| sse::frame(told.seq, told.method, &told.params));
+    Ok(frames.collect::<Result<String>>()?.into())
 }

@@ -16,6 +16,7 @@ mod once;
 pub(crate) mod openapi;
 pub mod route;
 mod serve;
+mod sse;
 mod strict;
 pub mod working;
 pub mod working_engine;

@@ -147,9 +147,7 @@ impl Watch {
             tokio::select! {
                 () = self.app.stopped() => return None,
                 _ = self.recheck.tick() => {
-                    if !self.app.auth.still_admits(&self.app, &self.caller) {
-                        return None;
-                    }
+                    self.app.auth.readmit(&self.app, &self.caller).ok()?;
                 }
                 notice = self.feed.next() => match notice? {
                     Notice::Message(text) => self.hear(&text),
