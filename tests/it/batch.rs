@@ -1,9 +1,5 @@
 //! Many records in one request.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use memtide::embed::{EmbedConfig, Embedder, HttpConfig};
 use serde_json::{Value, json};
 
 use crate::support::stub::EmbeddingStub;
@@ -103,17 +99,7 @@ async fn an_item_may_have_an_idempotency_key_of_its_own_r24() {
 #[tokio::test]
 async fn items_with_keys_of_their_own_are_embedded_together() {
     let provider = EmbeddingStub::start([]).await;
-    let config = HttpConfig {
-        base_url: provider.base_url.clone(),
-        key: None,
-        model: "stub".to_owned(),
-        dimensions: 2,
-        batch: 8,
-        timeout: Duration::from_secs(5),
-        retries: 0,
-    };
-    let embedder = Embedder::connect(EmbedConfig::Http(config)).await.unwrap();
-    let app = TestApp::start_with(Arc::new(embedder)).await;
+    let app = TestApp::start_with(provider.embedder("stub").await).await;
     let alice = app.tenant("alice").await.client;
     let once = |content: &str| with(fact(content), json!({ "idempotency_key": content }));
     let reply = alice.post(BATCH, items(&[once("one"), fact("two"), once("three")])).await.expect(200);

@@ -1,6 +1,5 @@
 //! The embedder against providers that fail, stall and answer nonsense.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use memtide::config::Secret;
@@ -204,17 +203,7 @@ async fn a_vector_that_is_none_leaves_its_record_to_be_found_by_its_words_c034()
             (0..50).map(|index| format!(r#"{{"index":{index},"embedding":{}}}"#, vector(index))).collect();
         let stub =
             EmbeddingStub::wide(384, [Reply::Body(format!(r#"{{"data":[{}]}}"#, data.join(",")))]).await;
-        let config = HttpConfig {
-            base_url: stub.base_url.clone(),
-            key: None,
-            model: "all-MiniLM-L6-v2".to_owned(),
-            dimensions: 384,
-            batch: 50,
-            timeout: Duration::from_secs(2),
-            retries: 0,
-        };
-        let embedder = Embedder::connect(EmbedConfig::Http(config)).await.unwrap();
-        let app = TestApp::start_with(Arc::new(embedder)).await;
+        let app = TestApp::start_with(stub.embedder("all-MiniLM-L6-v2").await).await;
         let alice = app.tenant("alice").await.client;
         let items: Vec<_> = (0..50).map(|n| fact(&format!("lamp {n}"))).collect();
         let stored = alice.post("/v1/memory/items/batch", json!({ "items": items })).await.expect(200);

@@ -1,11 +1,9 @@
 //! One effect for one idempotency key (C063, R-11, R-35).
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::Method;
 use chrono::TimeDelta;
-use memtide::embed::{EmbedConfig, Embedder, HttpConfig};
 use serde_json::{Value, json};
 
 use crate::support::stub::EmbeddingStub;
@@ -225,17 +223,7 @@ async fn a_request_under_way_is_told_to_wait_and_a_dead_one_is_taken_over() {
 #[tokio::test]
 async fn a_client_that_hangs_up_can_send_the_request_again_at_once() {
     let provider = EmbeddingStub::slow(2, Duration::from_secs(1)).await;
-    let config = HttpConfig {
-        base_url: provider.base_url.clone(),
-        key: None,
-        model: "stub".to_owned(),
-        dimensions: 2,
-        batch: 8,
-        timeout: Duration::from_secs(5),
-        retries: 0,
-    };
-    let embedder = Embedder::connect(EmbedConfig::Http(config)).await.unwrap();
-    let app = TestApp::start_with(Arc::new(embedder)).await;
+    let app = TestApp::start_with(provider.embedder("stub").await).await;
     let once = app.tenant("alice").await.client.with("idempotency-key", "K");
     let impatient = tokio::time::timeout(Duration::from_millis(300), once.post(ITEMS, fact("one"))).await;
     assert!(impatient.is_err() && provider.requests().len() == 1);

@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use memtide::embed::{EmbedConfig, Embedder, HttpConfig};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -72,6 +73,20 @@ impl EmbeddingStub {
         let base_url = format!("http://{}", listener.local_addr().unwrap());
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { base_url, seen, server }
+    }
+
+    /// An embedder that asks this provider for a model of this name, once.
+    pub async fn embedder(&self, model: &str) -> Arc<Embedder> {
+        let config = HttpConfig {
+            base_url: self.base_url.clone(),
+            key: None,
+            model: model.to_owned(),
+            dimensions: self.seen.dimensions,
+            batch: 50,
+            timeout: Duration::from_secs(5),
+            retries: 0,
+        };
+        Arc::new(Embedder::connect(EmbedConfig::Http(config)).await.unwrap())
     }
 
     /// The requests so far.
