@@ -21,6 +21,7 @@ pub mod db;
 pub mod embed;
 pub mod error;
 pub mod event;
+pub mod extract;
 pub mod http;
 pub mod id;
 pub mod idempotency;
