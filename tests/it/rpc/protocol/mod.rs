@@ -1,12 +1,13 @@
 //! Every item of the memory protocol by its number, over HTTP and over WebSocket (acceptance 1).
 
 mod candidate;
+mod fate;
 mod record;
 mod write;
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Made, Socket, TestApp};
+use crate::support::{Client, Made, Socket, TestApp, proposal, with};
 
 /// A caller on one of the transports, with a tenant of its own.
 struct Caller {
@@ -51,6 +52,15 @@ impl Caller {
         (error["code"].as_i64().unwrap(), error["data"]["code"].as_str().unwrap().to_owned())
     }
 
+    /// Goes on with a token that is good now.
+    async fn renew(&mut self, app: &TestApp) {
+        self.made.capability = app.exchange(&self.made.key, json!({ "namespace": "default" })).await;
+        self.made.client = app.anyone().capability(&self.made.capability);
+        if self.socket.is_some() {
+            self.socket = Socket::open(app.serve().await, &self.made.capability, "").await.ok();
+        }
+    }
+
     /// Remembers, and gives the record.
     async fn remember(&mut self, params: Value) -> Value {
         self.call("memory/remember", params).await["record"].clone()
@@ -66,6 +76,20 @@ impl Caller {
 
 fn alice() -> Value {
     json!({ "kind": "user", "key": "alice" })
+}
+
+/// Row (a) of XC-37: an explicit identity, said by the user.
+fn identity(name: &str) -> Value {
+    let mut write = proposal(&format!("The user's name is {name}."));
+    for (field, value) in [
+        ("intent", "explicit_store"),
+        ("explicitness", "explicit"),
+        ("category", "identity"),
+        ("attribute", "name"),
+    ] {
+        write["semantic"][field] = json!(value);
+    }
+    with(write, json!({ "value": name }))
 }
 
 fn invalid() -> (i64, String) {
