@@ -39,6 +39,14 @@ pub mod kind {
     pub enum Event {}
     /// A candidate for a record.
     pub enum Candidate {}
+    /// A cognitive session.
+    pub enum Session {}
+    /// A thought in a session.
+    pub enum Thought {}
+    /// A decision in a session.
+    pub enum Decision {}
+    /// An interaction in a session.
+    pub enum Interaction {}
     /// A request to the API.
     pub enum Request {}
 
@@ -66,6 +74,22 @@ pub mod kind {
         const PREFIX: &'static str = "evt";
         const NAME: &'static str = "event";
     }
+    impl Kind for Session {
+        const PREFIX: &'static str = "ses";
+        const NAME: &'static str = "session";
+    }
+    impl Kind for Thought {
+        const PREFIX: &'static str = "tht";
+        const NAME: &'static str = "thought";
+    }
+    impl Kind for Decision {
+        const PREFIX: &'static str = "dec";
+        const NAME: &'static str = "decision";
+    }
+    impl Kind for Interaction {
+        const PREFIX: &'static str = "int";
+        const NAME: &'static str = "interaction";
+    }
     impl Kind for Request {
         const PREFIX: &'static str = "req";
         const NAME: &'static str = "request";
@@ -76,6 +100,14 @@ pub mod kind {
 pub type MemoryId = Id<kind::Memory>;
 /// The id of a candidate: `cnd_…`.
 pub type CandidateId = Id<kind::Candidate>;
+/// The id of a cognitive session: `ses_…`.
+pub type SessionId = Id<kind::Session>;
+/// The id of a thought in a session: `tht_…`.
+pub type ThoughtId = Id<kind::Thought>;
+/// The id of a decision in a session: `dec_…`.
+pub type DecisionId = Id<kind::Decision>;
+/// The id of an interaction in a session: `int_…`.
+pub type InteractionId = Id<kind::Interaction>;
 /// The id of a tenant: `ten_…`.
 pub type TenantId = Id<kind::Tenant>;
 /// The id of a capability token: `cap_…`.

@@ -190,7 +190,11 @@ fn size(event: &Event) -> usize {
         What::Changed { record: Some(record), .. } => record.content.len(),
         What::CandidateCreated(Some(candidate)) => candidate.candidate_text.len(),
         What::Forgotten { memory_ids, .. } => memory_ids.len() * size_of::<MemoryId>(),
-        What::Changed { .. } | What::CandidateCreated(None) => 0,
+        What::SessionStarted(session) | What::SessionClosed(session) => {
+            size_of_val(&**session) + session.goal.len()
+        }
+        What::EntryAdded(entry) => size_of_val(&**entry) + entry.text().len(),
+        What::Changed { .. } | What::CandidateCreated(None) | What::Nothing => 0,
     };
     size_of::<Event>() + content
 }

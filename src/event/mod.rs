@@ -16,7 +16,9 @@ pub mod stream;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-pub use payload::{CandidateCreated, MemoryChanged, MemoryForgotten, Notification};
+pub use payload::{
+    CandidateCreated, EntryAdded, MemoryChanged, MemoryForgotten, Notification, SessionChanged,
+};
 
 use crate::app::App;
 use crate::auth::OperatorPermit;

@@ -6,7 +6,9 @@ use serde::Serialize;
 
 use crate::auth::{Action, Area, Caller, Namespace};
 use crate::candidate::Candidate;
-use crate::id::MemoryId;
+use crate::cognitive::Session;
+use crate::cognitive::entry::Entry;
+use crate::id::{MemoryId, SessionId};
 use crate::memory::{ChangeKind, Record, Scope, Sensitivity};
 use crate::time::UnixTime;
 
@@ -34,6 +36,14 @@ pub enum What {
     Forgotten { memory_ids: Vec<MemoryId>, reason: Option<String> },
     /// There is a new candidate.
     CandidateCreated(Option<Box<Candidate>>),
+    /// A session was started: as it was then.
+    SessionStarted(Box<Session>),
+    /// Something was written down in a session.
+    EntryAdded(Box<Entry>),
+    /// A session was closed: as it has been since.
+    SessionClosed(Box<Session>),
+    /// Something that only a later version knows, or of which nothing is left: it has a number, and nobody is told.
+    Nothing,
 }
 
 /// What a client is told, and under which number it goes on from there.
@@ -57,6 +67,10 @@ pub enum Params {
     Forgotten(MemoryForgotten),
     /// There is a new candidate.
     CandidateCreated(CandidateCreated),
+    /// A session was started or closed.
+    Session(SessionChanged),
+    /// Something was written down in a session.
+    EntryAdded(EntryAdded),
 }
 
 /// `memory/changed`: a record was created, updated, superseded, deleted, restored, or its time is over (C-030).
@@ -103,6 +117,31 @@ pub struct CandidateCreated {
     pub place: Place,
 }
 
+/// `cognitive/session_started` and `cognitive/session_closed`. Only for tokens that read cognitive sessions.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "CognitiveSessionNotification")]
+pub struct SessionChanged {
+    /// The session as it was then.
+    pub session: Box<Session>,
+    /// Where in the stream it stands.
+    #[serde(flatten)]
+    pub place: Place,
+}
+
+/// `cognitive/entry_added`: a thought, decision or interaction was written down. Only for tokens that read cognitive
+/// sessions.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "CognitiveEntryAddedNotification")]
+pub struct EntryAdded {
+    /// The session.
+    pub session_id: SessionId,
+    /// What was written down; its own number is the one within the session.
+    pub entry: Box<Entry>,
+    /// Where in the stream it stands.
+    #[serde(flatten)]
+    pub place: Place,
+}
+
 /// Where in the stream an event stands.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Place {
@@ -117,16 +156,10 @@ pub struct Place {
 impl Event {
     /// What this caller may be told of it, if anything.
     pub fn told_to(&self, caller: &Caller) -> Option<Notification> {
-        let claims = caller.claims();
-        let is_reached = match (&claims.scopes, &self.scope) {
-            (None, _) => true,
-            (Some(scopes), Some(scope)) => scopes.contains(scope),
-            (Some(_), None) => false,
-        };
-        let is_seen = self.sensitivities.iter().all(|sensitivity| claims.sensitivity.contains(sensitivity));
-        if !is_reached || !is_seen {
+        if !self.concerns(caller) {
             return None;
         }
+        let claims = caller.claims();
         let reads = |area| claims.rights.allows(area, Action::Read);
         let place = Place { seq: self.seq, namespace: claims.namespace.clone(), at: self.at.into() };
         let (method, params) = match &self.what {
@@ -148,7 +181,39 @@ impl Event {
                 let candidate = candidate.clone().filter(|_| reads(Area::Candidates))?;
                 ("memory/candidate_created", Params::CandidateCreated(CandidateCreated { candidate, place }))
             }
+            What::SessionStarted(session) => {
+                let session = session.clone();
+                ("cognitive/session_started", Params::Session(SessionChanged { session, place }))
+            }
+            What::EntryAdded(entry) => {
+                let (session_id, entry) = (entry.session_id(), entry.clone());
+                ("cognitive/entry_added", Params::EntryAdded(EntryAdded { session_id, entry, place }))
+            }
+            What::SessionClosed(session) => {
+                let session = session.clone();
+                ("cognitive/session_closed", Params::Session(SessionChanged { session, place }))
+            }
+            What::Nothing => return None,
         };
         Some(Notification { seq: self.seq, method, params })
+    }
+
+    /// Whether a caller may know of it at all.
+    fn concerns(&self, caller: &Caller) -> bool {
+        let claims = caller.claims();
+        match self.what {
+            // Sessions are bound by the namespace alone.
+            What::SessionStarted(_) | What::EntryAdded(_) | What::SessionClosed(_) => {
+                claims.rights.allows(Area::Cognitive, Action::Read)
+            }
+            What::Changed { .. } | What::Forgotten { .. } | What::CandidateCreated(_) | What::Nothing => {
+                let is_reached = match (&claims.scopes, &self.scope) {
+                    (None, _) => true,
+                    (Some(scopes), Some(scope)) => scopes.contains(scope),
+                    (Some(_), None) => false,
+                };
+                is_reached && self.sensitivities.iter().all(|level| claims.sensitivity.contains(level))
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::candidate::Candidate;
 use crate::db::{OperatorTx, TenantTx};
 use crate::error::Result;
-use crate::id::{CandidateId, EventId, MemoryId, TenantId};
+use crate::id::{CandidateId, EventId, MemoryId, SessionId, TenantId};
 use crate::memory::{ChangeKind, Scope, ScopeKind, Sensitivity};
 
 /// The channel on which nodes tell each other that there are new numbers.
@@ -26,7 +26,9 @@ pub struct Row {
     pub method: String,
     pub change_kind: Option<ChangeKind>,
     pub memory_id: Option<MemoryId>,
+    /// Of a record; of a session, the number of the entry.
     pub version: Option<i64>,
+    pub session_id: Option<SessionId>,
     pub memory_ids: Vec<MemoryId>,
     pub candidate: Option<Candidate>,
     pub scope: Option<Scope>,
@@ -91,13 +93,14 @@ pub async fn take_turn(tx: &mut OperatorTx) -> Result<()> {
 /// Gives numbers to committed events, and tells the nodes. Gives how many.
 ///
 /// Events are taken in the order in which their transactions began to write. That order is wrong for a record that a
-/// transaction waited for before it changed it, so that an event never comes before an earlier version's.
+/// transaction waited for before it changed it, and for a session, so that an event never comes before that of an
+/// earlier version or entry.
 pub async fn number(tx: &mut OperatorTx, limit: i64) -> Result<usize> {
     let tenants = sqlx::query_scalar!(
         "WITH waiting AS (
            SELECT e.tenant_id, e.ns, e.event_id, e.xid, e.version,
              max(e.xid) OVER (
-               PARTITION BY e.tenant_id, e.ns, coalesce(e.memory_id, e.event_id) ORDER BY e.version
+               PARTITION BY e.tenant_id, e.ns, coalesce(e.memory_id, e.session_id, e.event_id) ORDER BY e.version
              ) AS after
            FROM events e
            JOIN namespaces n ON n.tenant_id = e.tenant_id AND n.ns = e.ns
@@ -175,9 +178,9 @@ pub async fn head(tx: &mut TenantTx) -> Result<Head> {
 /// The events after a number, in order.
 pub async fn after(tx: &mut TenantTx, seq: i64, limit: i64) -> Result<Vec<Row>> {
     let rows = sqlx::query!(
-        "SELECT seq AS \"seq!\", method, change_kind AS \"change_kind: ChangeKind\", memory_id, version, memory_ids,
-           candidate AS \"candidate: Json<Candidate>\", scope_kind AS \"scope_kind: ScopeKind\", scope_key,
-           sensitivity AS \"sensitivity: Sensitivity\", at
+        "SELECT seq AS \"seq!\", method, change_kind AS \"change_kind: ChangeKind\", memory_id, version, session_id,
+           memory_ids, candidate AS \"candidate: Json<Candidate>\", 
+           scope_kind AS \"scope_kind: ScopeKind\", scope_key, sensitivity AS \"sensitivity: Sensitivity\", at
          FROM events
          WHERE tenant_id = $1 AND ns = $2 AND seq > $3
          ORDER BY seq
@@ -196,6 +199,7 @@ pub async fn after(tx: &mut TenantTx, seq: i64, limit: i64) -> Result<Vec<Row>> 
         change_kind: row.change_kind,
         memory_id: row.memory_id.map(MemoryId::from_uuid),
         version: row.version,
+        session_id: row.session_id.map(SessionId::from_uuid),
         memory_ids: row.memory_ids.map(ids).unwrap_or_default(),
         candidate: row.candidate.map(|candidate| candidate.0),
         scope: row.scope_kind.zip(row.scope_key).map(|(kind, key)| Scope { kind, key }),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use tokio::sync::watch;
 
 use super::hub::{Topic, Turn};
@@ -11,8 +12,10 @@ use super::payload::{Event, Notification, What};
 use super::store::{self, Row};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller, Permit};
+use crate::cognitive::entry::Entry;
+use crate::cognitive::{self, Session};
 use crate::error::{Error, Result};
-use crate::id::MemoryId;
+use crate::id::{MemoryId, SessionId};
 use crate::memory::accept::{self, AtVersion};
 use crate::memory::read::shown;
 use crate::memory::{ChangeKind, Status};
@@ -22,6 +25,9 @@ const TOKEN_CHECK: Duration = Duration::from_secs(1);
 
 /// How long a stream waits before it tries again when the database is away.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// What tells of an entry of a session.
+const ENTRY_ADDED: &str = "cognitive/entry_added";
 
 /// A stream that is open.
 #[derive(Debug)]
@@ -102,44 +108,72 @@ impl Stream {
     }
 }
 
-/// Reads events after a number, with everything anybody may be told of them: two statements.
+/// Reads events after a number, with everything anybody may be told of them: two statements, and two more when some are
+/// of sessions.
 pub(super) async fn read(app: &App, permit: &Permit, seq: i64, limit: i64) -> Result<Vec<Event>> {
     let mut tx = app.db.begin(permit).await?;
     let rows = store::after(&mut tx, seq, limit).await?;
     let versions: Vec<(MemoryId, i64)> =
         rows.iter().filter_map(|row| row.memory_id.zip(row.version)).collect();
-    let versions: HashMap<(MemoryId, i64), AtVersion> = accept::at_versions(&mut tx, &versions)
-        .await?
-        .into_iter()
-        .map(|version| ((version.record.id, version.record.version), version))
-        .collect();
-    let now = app.clock.now();
-    Ok(rows.into_iter().map(|row| event(row, &versions, now)).collect())
+    let versions = accept::at_versions(&mut tx, &versions).await?;
+    let versions = versions.into_iter().map(|version| ((version.record.id, version.record.version), version));
+    let entry = |row: &&Row| row.method == ENTRY_ADDED;
+    let places: Vec<(SessionId, i64)> =
+        rows.iter().filter(entry).filter_map(|row| row.session_id.zip(row.version)).collect();
+    let sessions: Vec<SessionId> =
+        rows.iter().filter(|row| !entry(row)).filter_map(|row| row.session_id).collect();
+    let (sessions, entries) = cognitive::look_up(&mut tx, &sessions, &places).await?;
+    let known = Known {
+        versions: versions.collect(),
+        sessions: sessions.into_iter().map(|session| (session.id, session)).collect(),
+        entries: entries.into_iter().map(|entry| ((entry.session_id(), entry.seq()), entry)).collect(),
+        now: app.clock.now(),
+    };
+    Ok(rows.into_iter().map(|row| known.event(row)).collect())
 }
 
-fn event(
-    row: Row,
-    versions: &HashMap<(MemoryId, i64), AtVersion>,
-    now: chrono::DateTime<chrono::Utc>,
-) -> Event {
-    let version = row.memory_id.zip(row.version).and_then(|place| versions.get(&place));
-    let mut sensitivities: Vec<_> = row.sensitivity.into_iter().collect();
-    sensitivities
-        .extend(version.iter().flat_map(|version| [version.record.sensitivity, version.sensitivity]));
-    let scope = row.scope.or_else(|| version.map(|version| version.record.scope.clone()));
-    let what = match (row.method.as_str(), row.memory_id) {
-        ("memory/candidate_created", _) => What::CandidateCreated(row.candidate.map(Box::new)),
-        ("memory/forgotten", _) => {
-            let reason = version.and_then(|version| version.record.delete_reason.clone());
-            What::Forgotten { memory_ids: row.memory_ids, reason }
+/// What is there of what events are about.
+struct Known {
+    versions: HashMap<(MemoryId, i64), AtVersion>,
+    sessions: HashMap<SessionId, Session>,
+    entries: HashMap<(SessionId, i64), Entry>,
+    now: DateTime<Utc>,
+}
+
+impl Known {
+    fn event(&self, row: Row) -> Event {
+        let version = row.memory_id.zip(row.version).and_then(|place| self.versions.get(&place));
+        let mut sensitivities: Vec<_> = row.sensitivity.into_iter().collect();
+        sensitivities
+            .extend(version.iter().flat_map(|version| [version.record.sensitivity, version.sensitivity]));
+        let scope = row.scope.clone().or_else(|| version.map(|version| version.record.scope.clone()));
+        Event { seq: row.seq, at: row.at, scope, sensitivities, what: self.what(row, version) }
+    }
+
+    fn what(&self, row: Row, version: Option<&AtVersion>) -> What {
+        let session = || row.session_id.and_then(|id| self.sessions.get(&id)).cloned();
+        match (row.method.as_str(), row.memory_id) {
+            ("memory/candidate_created", _) => What::CandidateCreated(row.candidate.map(Box::new)),
+            ("memory/forgotten", _) => {
+                let reason = version.and_then(|version| version.record.delete_reason.clone());
+                What::Forgotten { memory_ids: row.memory_ids, reason }
+            }
+            (_, Some(memory_id)) => {
+                let kept = version.filter(|version| version.status != Status::Deleted);
+                let record = kept.map(|version| Box::new(shown(version.record.clone(), self.now)));
+                What::Changed { memory_id, kind: row.change_kind.unwrap_or(ChangeKind::Updated), record }
+            }
+            ("cognitive/session_started", _) => session()
+                .map_or(What::Nothing, |session| What::SessionStarted(Box::new(session.as_started()))),
+            // A closed session changes no more.
+            ("cognitive/session_closed", _) => {
+                session().map_or(What::Nothing, |session| What::SessionClosed(Box::new(session)))
+            }
+            (ENTRY_ADDED, _) => {
+                let entry = row.session_id.zip(row.version).and_then(|place| self.entries.get(&place));
+                entry.map_or(What::Nothing, |entry| What::EntryAdded(Box::new(entry.clone())))
+            }
+            _ => What::Nothing,
         }
-        (_, Some(memory_id)) => {
-            let kept = version.filter(|version| version.status != Status::Deleted);
-            let record = kept.map(|version| Box::new(shown(version.record.clone(), now)));
-            What::Changed { memory_id, kind: row.change_kind.unwrap_or(ChangeKind::Updated), record }
-        }
-        // Of a sort that only a later version knows: it has a number, and nobody is told.
-        _ => What::CandidateCreated(None),
-    };
-    Event { seq: row.seq, at: row.at, scope, sensitivities, what }
+    }
 }

@@ -5,6 +5,7 @@ pub mod admin_key;
 pub mod auth;
 pub mod caller;
 pub mod candidate;
+pub mod cognitive;
 mod error;
 pub mod event;
 pub mod extract;
@@ -40,6 +41,7 @@ pub fn routes() -> impl Iterator<Item = &'static Route> {
         auth::ROUTES,
         memory::ROUTES,
         candidate::ROUTES,
+        cognitive::ROUTES,
         event::ROUTES,
         rpc::post::ROUTES,
         rpc::socket::ROUTES,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::error::RpcError;
 use super::method::{Method, methods};
 use crate::app::App;
-use crate::event::{CandidateCreated, MemoryChanged, MemoryForgotten};
+use crate::event::{CandidateCreated, EntryAdded, MemoryChanged, MemoryForgotten, SessionChanged};
 use crate::http::extract::Json;
 use crate::http::openapi::needs;
 use crate::http::route::{MakeSchema, schema_of};
@@ -20,7 +20,7 @@ use crate::http::route::{MakeSchema, schema_of};
 const COMPONENTS: &str = "/components/schemas";
 
 /// The notifications: name, what they tell, and the shape of their params.
-const NOTIFICATIONS: [(&str, &str, MakeSchema); 3] = [
+const NOTIFICATIONS: [(&str, &str, MakeSchema); 6] = [
     (
         "memory/changed",
         "A record was created, updated, superseded, deleted, restored or expired",
@@ -28,6 +28,9 @@ const NOTIFICATIONS: [(&str, &str, MakeSchema); 3] = [
     ),
     ("memory/candidate_created", "Something was proposed", schema_of::<CandidateCreated>),
     ("memory/forgotten", "Records were forgotten", schema_of::<MemoryForgotten>),
+    ("cognitive/session_started", "A session was started", schema_of::<SessionChanged>),
+    ("cognitive/entry_added", "Something was written down in a session", schema_of::<EntryAdded>),
+    ("cognitive/session_closed", "A session was closed", schema_of::<SessionChanged>),
 ];
 
 /// The document at `/openrpc.json`.

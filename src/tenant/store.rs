@@ -20,6 +20,8 @@ const ERASED: &[&str] = &[
     "memories",
     "suppressions",
     "candidates",
+    "session_entries",
+    "cognitive_sessions",
     "event_heads",
     "namespace_counts",
     "namespaces",

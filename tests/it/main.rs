@@ -6,6 +6,7 @@ mod auth;
 mod batch;
 mod candidate;
 mod catalog;
+mod cognitive;
 mod concurrency;
 mod context;
 mod contract;

@@ -22,6 +22,8 @@ async fn fill(app: &TestApp, tenant: &Made) {
     let path = format!("/v1/memory/items/{}", made["record"]["id"].as_str().unwrap());
     client.patch(&path, json!({ "content": "Another fact." })).await.expect(200);
     client.suppressed("Likes the sea.").await;
+    let session = client.session("A goal.").await;
+    client.think(&session, "A thought.").await;
     while rows(app, tenant.id.uuid()).await["event_heads"] == 0 {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }

@@ -57,6 +57,8 @@ async fn fill(app: &TestApp, tenant: &Made) {
         json!({ "scope": { "kind": "user", "key": "alice" }, "category": "custom", "content": "A fact." });
     tenant.client.with("idempotency-key", "once").post("/v1/memory/items", body).await.expect(201);
     tenant.client.suppressed("Likes the sea.").await;
+    let session = tenant.client.session("A goal.").await;
+    tenant.client.think(&session, "A thought.").await;
     let token =
         json!({ "name": "t", "namespace": "default", "capabilities": { "memory.durable": ["read"] } });
     app.personal_token(tenant.id, token).await;

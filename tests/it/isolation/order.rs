@@ -26,8 +26,24 @@ fn faulty(route: &Route) -> Option<(String, Option<Value>)> {
         ("POST", "/v1/memory/forget") => {
             (path, Some(json!({ "target": { "kind": "id", "memory_id": "no-id" } })))
         }
+        (_, pattern) if pattern.starts_with("/v1/memory/cognitive/") => return of_session(pattern, path),
         _ => return None,
     })
+}
+
+/// The same of sessions.
+fn of_session(pattern: &str, path: String) -> Option<(String, Option<Value>)> {
+    let body = match pattern.strip_prefix("/v1/memory/cognitive/")? {
+        "session" => json!({ "agent_id": " ", "goal": "g" }),
+        "thought" => json!({ "session_id": "no-id", "content": "c" }),
+        "decision" => json!({ "session_id": "no-id", "decision": "d" }),
+        "interaction" => json!({ "session_id": "no-id", "role": "user", "content": "c" }),
+        "sessions" => return Some((format!("{path}?limit=0"), None)),
+        "session/{id}/timeline" => return Some((format!("{path}?after_seq=x"), None)),
+        "session/{id}" => return Some((path, None)),
+        _ => panic!("{pattern} is new: say here what breaks its rules"),
+    };
+    Some((path, Some(body)))
 }
 
 #[tokio::test]

@@ -37,6 +37,13 @@ pub const ROUTES: &[&str] = &[
     "POST /v1/memory/candidates/{id}/edit_and_approve Rights([(Candidates, Review), (Durable, Write)])",
     "POST /v1/memory/candidates/{id}/merge Right(Candidates, Review)",
     "POST /v1/memory/candidates/{id}/suppress_similar Right(Candidates, Review)",
+    "POST /v1/memory/cognitive/session Right(Cognitive, Write)",
+    "POST /v1/memory/cognitive/thought Right(Cognitive, Write)",
+    "POST /v1/memory/cognitive/decision Right(Cognitive, Write)",
+    "POST /v1/memory/cognitive/interaction Right(Cognitive, Write)",
+    "GET /v1/memory/cognitive/sessions Right(Cognitive, Read)",
+    "GET /v1/memory/cognitive/session/{id} Right(Cognitive, Read)",
+    "GET /v1/memory/cognitive/session/{id}/timeline Right(Cognitive, Read)",
     "GET /v1/memory/events Right(Events, Read)",
     "POST /v1/rpc Capability",
     "GET /v1/rpc/ws Capability",
@@ -88,14 +95,16 @@ pub struct Target {
     pub candidate: String,
     /// One that it can be merged into.
     pub twin: String,
+    /// A session that is active.
+    pub session: String,
     pub words: String,
 }
 
 impl Target {
     /// The ids in it, which an answer may repeat only if they were sent.
-    pub fn ids(&self) -> [&str; 8] {
-        let Self { tenant, key, token, capability, memory, forgotten, candidate, twin, .. } = self;
-        [tenant, key, token, capability, memory, forgotten, candidate, twin]
+    pub fn ids(&self) -> [&str; 9] {
+        let Self { tenant, key, token, capability, memory, forgotten, candidate, twin, session, .. } = self;
+        [tenant, key, token, capability, memory, forgotten, candidate, twin, session]
     }
 }
 
@@ -107,6 +116,18 @@ pub fn decision(act: &str, target: &Target) -> Value {
         "merge" => json!({ "target_candidate_id": target.twin }),
         "approve" | "reject" | "suppress_similar" => json!({}),
         _ => panic!("{act} is new: say here what is said with it"),
+    }
+}
+
+/// What is sent about a session; nothing where nothing is.
+fn of_session(pattern: &str, session: &str) -> Option<Value> {
+    match pattern.strip_prefix("/v1/memory/cognitive/")? {
+        "session" => Some(json!({ "agent_id": "agent", "goal": "A goal." })),
+        "thought" => Some(json!({ "session_id": session, "content": "A thought." })),
+        "decision" => Some(json!({ "session_id": session, "decision": "A decision." })),
+        "interaction" => Some(json!({ "session_id": session, "role": "user", "content": "Hello." })),
+        "session/{id}" | "session/{id}/timeline" => None,
+        _ => panic!("{pattern} is new: say here what is sent"),
     }
 }
 
@@ -134,6 +155,9 @@ impl Call {
             ("POST", pattern) if pattern.starts_with("/v1/memory/candidates/{id}/") => {
                 let act = pattern.rsplit('/').next().unwrap();
                 (path.replace("{id}", &target.candidate), Some(decision(act, target)))
+            }
+            (_, pattern) if pattern.starts_with("/v1/memory/cognitive/") => {
+                (path.replace("{id}", &target.session), of_session(pattern, &target.session))
             }
             ("POST", "/v1/auth/token") => (path, Some(json!({ "namespace": "default" }))),
             ("POST", "/v1/auth/attenuate") => (path, Some(json!({ "ttl_seconds": 60 }))),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use memtide::id::{CandidateId, CapabilityId, KeyId, MemoryId, TenantId};
+use memtide::id::{CandidateId, CapabilityId, KeyId, MemoryId, SessionId, TenantId};
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 
@@ -39,13 +39,16 @@ impl Stage {
         let forgotten = self.remember(client, scope_key, sensitivity).await;
         client.delete(&format!("/v1/memory/items/{forgotten}")).await.expect(200);
         let capability = self.holding(&self.home, json!({ "namespace": "default" })).await;
-        // Scopes and sensitivities do not bind working memory, so that only strangers must not see this.
+        // Scopes and sensitivities bind neither working memory nor sessions, so that only strangers must not see
+        // this.
         let is_secret = scope_key == "alice" && sensitivity == "normal";
         let value = if is_secret { MARKER } else { "a note" };
         client
             .post("/v1/working-memory/slots/inject", json!({ "id": SLOT, "value": value }))
             .await
             .expect(200);
+        let session = client.session(value).await;
+        client.resolve(&session, value).await;
         let whoami = capability.get("/v1/auth/whoami").await.expect(200);
         Target {
             tenant: self.home.id.to_string(),
@@ -57,6 +60,7 @@ impl Stage {
             forgotten,
             candidate: self.propose(client, scope_key, sensitivity).await,
             twin: self.propose(client, scope_key, sensitivity).await,
+            session,
             words: "lighthouse rock".to_owned(),
         }
     }
@@ -160,6 +164,7 @@ pub fn nothing() -> Target {
         forgotten: MemoryId::new().to_string(),
         candidate: CandidateId::new().to_string(),
         twin: CandidateId::new().to_string(),
+        session: SessionId::new().to_string(),
         words: "lighthouse rock".to_owned(),
     }
 }
