@@ -12,6 +12,7 @@ use crate::db::Db;
 use crate::embed::Embedder;
 use crate::error::Result;
 use crate::event::{self, hub::Hub};
+use crate::extract::Extractor;
 use crate::kv::Kv;
 use crate::memory::access::Accesses;
 use crate::memory::search::Resident;
@@ -33,6 +34,8 @@ pub struct App {
     pub kv: Kv,
     /// Turns text into vectors.
     pub embedder: Arc<Embedder>,
+    /// Finds facts in text.
+    pub extractor: Arc<Extractor>,
     /// Who may come in.
     pub auth: Arc<Auth>,
     /// What this node keeps in mind of working memories.
@@ -71,6 +74,7 @@ impl App {
             db,
             kv,
             embedder,
+            extractor: Arc::new(Extractor::Rules),
             auth: Arc::new(Auth::new()),
             working: Arc::default(),
             clock,

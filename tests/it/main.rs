@@ -14,6 +14,7 @@ mod crowd;
 mod embed;
 mod event;
 mod expiry;
+mod extraction;
 mod forget;
 mod idempotency;
 mod isolation;
