@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::event::{self, hub::Hub};
 use crate::extract::Extractor;
 use crate::kv::Kv;
+use crate::limit::{self, Limiter};
 use crate::memory::access::Accesses;
 use crate::memory::search::Resident;
 use crate::seal::Seal;
@@ -38,6 +39,8 @@ pub struct App {
     pub extractor: Arc<Extractor>,
     /// Who may come in.
     pub auth: Arc<Auth>,
+    /// How much each tenant may do.
+    pub limits: Arc<Limiter>,
     /// What this node keeps in mind of working memories.
     pub working: Arc<working::Node>,
     /// The time.
@@ -76,6 +79,7 @@ impl App {
             embedder,
             extractor: Arc::new(Extractor::Rules),
             auth: Arc::new(Auth::new()),
+            limits: Arc::default(),
             working: Arc::default(),
             clock,
             metrics,
@@ -94,6 +98,8 @@ impl App {
             self.db.register_model(&model.name, model.dimensions).await?;
         }
         Auth::start(self).await?;
+        limit::reload(self).await;
+        tokio::spawn(limit::follow(self.clone()));
         tokio::spawn(working::config::follow(self.clone()));
         event::relay::start(self);
         Ok(())

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::embed::{EmbedConfig, HttpConfig, LocalConfig};
+use crate::tenant::Limits;
 
 /// How the URLs of each sort begin.
 const POSTGRES: &[&str] = &["postgres", "postgresql"];
@@ -29,6 +30,8 @@ pub struct Config {
     pub telemetry: Telemetry,
     /// Where `memtide dev` keeps the tokens of the local stack.
     pub dev_dir: PathBuf,
+    /// What a new tenant may use, unless its operator says so; in a local stack everything.
+    pub tenant_limits: Limits,
     /// A local stack: one developer, capabilities of up to 30 days, no rate limits.
     pub local: bool,
 }
@@ -120,6 +123,7 @@ impl Config {
         let port = env.or("MEMTIDE_PORT", 8080_u16);
         let cores =
             std::thread::available_parallelism().map_or(2, |cores| u32::try_from(cores.get()).unwrap_or(2));
+        let local = env.one_of("MEMTIDE_LOCAL", &["0", "1"]) == "1";
         let config = Self {
             http: Http {
                 address: SocketAddr::new(host, port),
@@ -141,7 +145,8 @@ impl Config {
                 otlp_endpoint: env.optional_url("OTEL_EXPORTER_OTLP_ENDPOINT", HTTP),
             },
             dev_dir: env.or("MEMTIDE_DEV_DIR", PathBuf::from(".dev")),
-            local: env.one_of("MEMTIDE_LOCAL", &["0", "1"]) == "1",
+            tenant_limits: env.tenant_limits(local),
+            local,
         };
         if env.faults.is_empty() { Ok(config) } else { Err(Faults(env.faults)) }
     }
@@ -264,6 +269,20 @@ impl Reader<'_> {
                 // One core is left to the rest, unless it is half of all: of two, both embed a third more than one.
                 workers: self.within("MEMTIDE_EMBED_WORKERS", (cores.max(3) - 1).min(cores) as usize, 1, 256),
             }),
+        }
+    }
+
+    /// 0 stands for no limit.
+    fn tenant_limits(&mut self, local: bool) -> Limits {
+        let mut most = |name: &str, usual: u32| {
+            let count = self.or(name, if local { 0 } else { usual });
+            (count > 0).then_some(count)
+        };
+        Limits {
+            requests_per_second: most("MEMTIDE_TENANT_REQUESTS_PER_SECOND", 50),
+            burst: most("MEMTIDE_TENANT_BURST", 100),
+            max_in_flight: most("MEMTIDE_TENANT_MAX_IN_FLIGHT", 16),
+            ..Limits::default()
         }
     }
 

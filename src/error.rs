@@ -69,6 +69,16 @@ pub enum Error {
     /// The idempotency key was used with another body: 422.
     #[error("this idempotency key was used with another body")]
     IdempotencyMismatch,
+    /// The tenant asks for more than it may at the moment: 429 with `Retry-After`.
+    #[error("the tenant is over its limit of {limit}: {what}")]
+    RateLimited {
+        /// The name of the limit.
+        what: &'static str,
+        /// The limit.
+        limit: u32,
+        /// When it is worth trying again.
+        retry_after: Duration,
+    },
     /// Something this request needs is out of reach or full: 503 with `Retry-After`.
     #[error("{what} is unavailable")]
     Unavailable {
@@ -116,10 +126,14 @@ impl ErrorReport {
             Error::Invalid(fault) | Error::Unprocessable(fault) | Error::TooLarge(fault) => Some(fault),
             _ => None,
         };
-        let details = fault.map(|fault| {
+        let mut details = fault.map(|fault| {
             let (limit, actual) = fault.limit.unzip();
             ErrorDetails { field: fault.field.to_string(), limit, actual }
         });
+        if let Error::RateLimited { what, limit, .. } = error {
+            let limit = Some(u64::from(*limit));
+            details = Some(ErrorDetails { field: (*what).to_owned(), limit, actual: None });
+        }
         let is_telling = |details: &ErrorDetails| !details.field.is_empty() || details.limit.is_some();
         Self {
             code: error.code().to_owned(),
@@ -265,6 +279,7 @@ impl Error {
             Self::TooLarge(_) => "payload_too_large",
             Self::Kept(kept) => &kept.report.code,
             Self::IdempotencyMismatch => "idempotency_mismatch",
+            Self::RateLimited { .. } => "rate_limited",
             Self::Unavailable { .. } => "unavailable",
             Self::Internal(_) | Self::ExpiryOverflow => "internal",
         }

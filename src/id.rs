@@ -49,6 +49,8 @@ pub mod kind {
     pub enum Interaction {}
     /// A request to the API.
     pub enum Request {}
+    /// A process that serves.
+    pub enum Node {}
 
     impl Kind for Memory {
         const PREFIX: &'static str = "mem";
@@ -93,6 +95,10 @@ pub mod kind {
     impl Kind for Request {
         const PREFIX: &'static str = "req";
         const NAME: &'static str = "request";
+    }
+    impl Kind for Node {
+        const PREFIX: &'static str = "nod";
+        const NAME: &'static str = "node";
     }
 }
 

@@ -5,8 +5,8 @@
 //!
 //! * [`cli`] starts things; [`http`] and [`rpc`] are the doors; each handler decodes, calls one operation, encodes.
 //! * Operations live in the domains: [`memory`], [`candidate`], [`event`], [`working`], [`cognitive`], [`auth`],
-//!   [`tenant`]; beside them [`idempotency`], [`embed`], [`extract`] and [`job`], which they use or which runs them. An
-//!   operation checks the right, does slow outside work, then opens a transaction.
+//!   [`tenant`]; beside them [`idempotency`], [`embed`], [`extract`], [`limit`] and [`job`], which they use or which
+//!   runs them. An operation checks the right, does slow outside work, then opens a transaction.
 //! * Domains reach Postgres through [`db`], with a [`auth::Permit`] in hand, and Redis through [`kv`].
 //!
 //! `docs/architecture.md` tells the same with the reasons.
@@ -28,6 +28,7 @@ pub mod id;
 pub mod idempotency;
 pub mod job;
 pub mod kv;
+pub mod limit;
 pub mod memory;
 pub mod page;
 pub mod rpc;

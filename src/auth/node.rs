@@ -20,6 +20,7 @@ use super::store::{self, key as keys, operator as operators, personal as tokens,
 use super::token::{self, REFUSED, Verified};
 use super::{Caller, Claims, Epochs, OperatorPermit, max_ttl};
 use crate::app::App;
+use crate::db::Follower;
 use crate::error::{Error, Result};
 use crate::id::{KeyId, TenantId};
 
@@ -247,17 +248,17 @@ async fn find_personal_token(app: &App, bearer: &Bearer) -> Result<Claims> {
 
 /// Reads again on every word of a change and every two seconds, until the app stops.
 async fn follow(app: App) {
-    let mut listener = None;
+    let mut changes = Follower::new(store::CHANNEL, POLL);
     let mut purged = Instant::now();
     loop {
         tokio::select! {
             () = app.stopped() => return,
-            () = next_change(&app, &mut listener) => {}
+            () = changes.next(&app.db) => {}
         }
         if let Err(error) = app.auth.read(&app).await {
             tracing::warn!(%error, "revocations and signing keys could not be read");
             // It may hang on a connection that is gone too, and would never say so.
-            listener = None;
+            changes.restart();
         }
         if purged.elapsed() > PURGE {
             purged = Instant::now();
@@ -265,19 +266,6 @@ async fn follow(app: App) {
                 tracing::warn!(%error, "old revocations could not be forgotten");
             }
         }
-    }
-}
-
-/// Waits for word of a change, or for the next poll. Loses the listener when it breaks.
-async fn next_change(app: &App, listener: &mut Option<crate::db::Listener>) {
-    if listener.is_none() {
-        let opening = tokio::time::timeout(POLL, app.db.listen(store::CHANNEL)).await;
-        *listener = opening.ok().and_then(Result::ok);
-    }
-    let Some(open) = listener else { return tokio::time::sleep(POLL).await };
-    if let Ok(Err(error)) = tokio::time::timeout(POLL, open.changed()).await {
-        tracing::warn!(%error, "no word of changes comes any more");
-        *listener = None;
     }
 }
 

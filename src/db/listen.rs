@@ -1,5 +1,7 @@
 //! Words that one node sends to the others through Postgres (LISTEN and NOTIFY).
 
+use std::time::Duration;
+
 use sqlx::PgConnection;
 use sqlx::postgres::{PgListener, PgPoolOptions};
 
@@ -19,6 +21,39 @@ impl Db {
         let mut listener = PgListener::connect_with(&own).await?;
         listener.listen(channel).await?;
         Ok(Listener(listener))
+    }
+}
+
+/// Waits for words of changes on a channel, over broken connections.
+#[derive(Debug)]
+pub struct Follower {
+    channel: &'static str,
+    poll: Duration,
+    listener: Option<Listener>,
+}
+
+impl Follower {
+    /// Follows a channel, and looks in any case after so long a silence.
+    pub fn new(channel: &'static str, poll: Duration) -> Self {
+        Self { channel, poll, listener: None }
+    }
+
+    /// Waits for word of a change, or until it is time to look in any case.
+    pub async fn next(&mut self, db: &Db) {
+        if self.listener.is_none() {
+            let opening = tokio::time::timeout(self.poll, db.listen(self.channel)).await;
+            self.listener = opening.ok().and_then(Result::ok);
+        }
+        let Some(open) = &mut self.listener else { return tokio::time::sleep(self.poll).await };
+        if let Ok(Err(error)) = tokio::time::timeout(self.poll, open.changed()).await {
+            tracing::warn!(%error, channel = self.channel, "no word of changes comes any more");
+            self.listener = None;
+        }
+    }
+
+    /// Begins anew: the connection may be gone, and would never say so.
+    pub fn restart(&mut self) {
+        self.listener = None;
     }
 }
 

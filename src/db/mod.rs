@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 
 pub use error::OnConstraint;
 pub use inspect::{Inspection, check_schema, inspect, reach};
-pub use listen::{Listener, notify};
+pub use listen::{Follower, Listener, notify};
 pub use setup::{SCHEMA_VERSION, check_role, create_vector_index, migrate, schema_version};
 pub use tx::{OperatorTx, TenantTx, with_retry};
 

@@ -14,6 +14,7 @@ use axum::http::{HeaderMap, Method};
 use subtle::ConstantTimeEq;
 
 use super::extract::header_once;
+use super::limit;
 use super::once::IDEMPOTENCY_KEY;
 use crate::app::App;
 use crate::auth::key::KnownKey;
@@ -41,10 +42,12 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self> {
         let authorization = authorization(app, &parts.headers)?;
-        match header_once(&parts.headers, CAPABILITY)? {
-            Some(capability) => with_capability(app, capability, authorization).await,
-            None => with_bearer(app, authorization).await,
-        }
+        let caller = match header_once(&parts.headers, CAPABILITY)? {
+            Some(capability) => with_capability(app, capability, authorization).await?,
+            None => with_bearer(app, authorization).await?,
+        };
+        limit::admit(parts, app, caller.claims().tenant)?;
+        Ok(caller)
     }
 }
 
@@ -138,6 +141,7 @@ impl FromRequestParts<App> for ApiKeyBearer {
         match authorization(app, &parts.headers)? {
             Some(Authorization::Secret(bearer)) if bearer.sort == Sort::ApiKey => {
                 let key = app.auth.api_key(app, &bearer).await?;
+                limit::admit(parts, app, key.tenant)?;
                 refuse_key(parts).map(|()| Self(key))
             }
             Some(Authorization::Secret(bearer)) if bearer.sort == Sort::OperatorKey => {

@@ -60,6 +60,7 @@ pub fn status(error: &Error) -> StatusCode {
         Error::Kept(kept) => StatusCode::from_u16(kept.status).unwrap_or(StatusCode::CONFLICT),
         Error::Stale { .. } => StatusCode::PRECONDITION_FAILED,
         Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+        Error::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
         Error::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
         Error::Internal(_) | Error::ExpiryOverflow => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -67,10 +68,16 @@ pub fn status(error: &Error) -> StatusCode {
 
 fn retry_after(error: &Error) -> Option<Duration> {
     match error {
-        Error::Unavailable { retry_after, .. } => Some(*retry_after),
+        Error::Unavailable { retry_after, .. } | Error::RateLimited { retry_after, .. } => Some(*retry_after),
         Error::StillRunning => Some(Duration::from_secs(1)),
         _ => None,
     }
+}
+
+/// At least one, and never before the time has come.
+fn whole_seconds(time: Duration) -> u64 {
+    let seconds = time.as_secs() + u64::from(time.subsec_nanos() > 0);
+    seconds.max(1)
 }
 
 /// Leaves the body to `finish`, which knows the request's id.
@@ -79,7 +86,7 @@ impl IntoResponse for Error {
         let mut response = status(&self).into_response();
         let headers = response.headers_mut();
         if let Some(after) = retry_after(&self) {
-            headers.insert(RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+            headers.insert(RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
         }
         if matches!(self, Error::Unauthorized(_)) {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

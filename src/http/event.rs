@@ -50,15 +50,17 @@ async fn follow(
     Query(follow): Query<Follow>,
 ) -> Result<Response> {
     let after = header_once(&headers, "last-event-id")?.map(str::to_owned).or(follow.after);
+    let open = app.limits.open(caller.claims().tenant)?;
     let stream = stream::open(&app, &caller, after.as_deref()).await?;
-    let frames =
-        unfold((app.clone(), stream), async |(app, mut stream)| match next(&app, &mut stream).await {
-            Ok(frames) => Some((frames, (app, stream))),
+    let frames = unfold((app.clone(), stream, open), async |(app, mut stream, open)| {
+        match next(&app, &mut stream).await {
+            Ok(frames) => Some((frames, (app, stream, open))),
             Err(error) => {
                 tracing::info!(%error, "a stream of events ends");
                 None
             }
-        });
+        }
+    });
     Ok(sse::answer(app, PATIENCE, frames))
 }
 

@@ -1,5 +1,5 @@
 //! What every request passes through, outermost first: request id and error bodies, spans and metrics, the limit on
-//! requests at once, the deadline, the limit on bodies.
+//! requests at once, the tenant's place, the deadline, the limit on bodies.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tracing::Instrument;
 
 use super::error::{RequestId, finish};
 use super::extract::MAX_BODY_BYTES;
-use super::{health, memory};
+use super::{health, limit, memory};
 use crate::app::App;
 use crate::error::Error;
 
@@ -36,6 +36,7 @@ pub fn wrap(app: &App, routes: Router) -> Router {
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(CatchPanicLayer::custom(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response()))
         .layer(from_fn(meet_deadline))
+        .layer(from_fn(limit::keep_place))
         .layer(from_fn_with_state(turns, take_turn))
         .layer(SetResponseHeaderLayer::if_not_present(
             header::X_CONTENT_TYPE_OPTIONS,

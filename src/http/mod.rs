@@ -12,6 +12,7 @@ pub mod extract;
 pub mod health;
 pub(crate) mod json;
 mod layers;
+mod limit;
 pub mod memory;
 mod once;
 pub(crate) mod openapi;

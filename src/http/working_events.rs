@@ -27,11 +27,12 @@ pub const ROUTES: &[Route] = &[Route::new(
 const PATIENCE: Patience = Patience { waiting: 64, slow: Duration::from_secs(5) };
 
 async fn events(State(app): State<App>, caller: Caller) -> Result<Response> {
+    let open = app.limits.open(caller.claims().tenant)?;
     let watch = watch::watch(&app, caller).await?;
-    let frames = unfold(watch, async |mut watch| {
+    let frames = unfold((watch, open), async |(mut watch, open)| {
         let told = watch.next().await?;
         let frame = encode(&told).inspect_err(|error| tracing::error!(%error, "an event cannot be told"));
-        Some((frame.ok()?.into(), watch))
+        Some((frame.ok()?.into(), (watch, open)))
     });
     Ok(sse::answer(app, PATIENCE, frames))
 }

@@ -17,6 +17,7 @@ const UNAUTHORIZED: i32 = -32001;
 const FORBIDDEN: i32 = -32003;
 const CONFLICT: i32 = -32009;
 const TOO_LARGE: i32 = -32013;
+const RATE_LIMITED: i32 = -32029;
 const UNAVAILABLE: i32 = -32050;
 
 /// Why a request was refused or failed.
@@ -61,6 +62,7 @@ pub fn code(error: &Error) -> i32 {
             413 => TOO_LARGE,
             _ => INVALID_PARAMS,
         },
+        Error::RateLimited { .. } => RATE_LIMITED,
         Error::Unavailable { .. } => UNAVAILABLE,
         Error::Internal(_) | Error::ExpiryOverflow => INTERNAL,
     }

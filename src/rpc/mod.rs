@@ -93,6 +93,8 @@ pub struct Surroundings<'a> {
     pub request_id: &'a str,
     /// The `Idempotency-Key` of the HTTP request.
     pub key: Option<&'a str>,
+    /// Whether the message counts among its tenant's requests already: as one, for the first request in it.
+    pub is_admitted: bool,
 }
 
 /// Does what a message asks. Nothing is answered when all in it are notifications.
@@ -108,7 +110,7 @@ pub async fn answer(at: Surroundings<'_>, message: &[u8]) -> Option<Answers> {
             let error = Error::over_limit("", rule, MAX_BATCH as u64, actual as u64);
             Some(Answers::One(refused(Id::null(), RpcError::invalid_request(&error, at.request_id))))
         }
-        Ok(Message::Single(request)) => answer_one(at, request).await.map(Answers::One),
+        Ok(Message::Single(request)) => answer_one(at, request, at.is_admitted).await.map(Answers::One),
         Ok(Message::Batch(_)) if at.key.is_some() => {
             let error =
                 Error::invalid("idempotency-key", "is for one request: give `idempotency_key` in params");
@@ -116,8 +118,8 @@ pub async fn answer(at: Surroundings<'_>, message: &[u8]) -> Option<Answers> {
         }
         Ok(Message::Batch(requests)) => {
             let mut answers = Vec::with_capacity(requests.len());
-            for request in requests {
-                answers.extend(answer_one(at, request).await);
+            for (place, request) in requests.into_iter().enumerate() {
+                answers.extend(answer_one(at, request, at.is_admitted && place == 0).await);
             }
             Some(Answers::Many(answers))
                 .filter(|answers| !matches!(answers, Answers::Many(all) if all.is_empty()))
@@ -125,14 +127,20 @@ pub async fn answer(at: Surroundings<'_>, message: &[u8]) -> Option<Answers> {
     }
 }
 
-async fn answer_one(at: Surroundings<'_>, request: Result<Request, BadRequest>) -> Option<Answer> {
+async fn answer_one(
+    at: Surroundings<'_>,
+    request: Result<Request, BadRequest>,
+    is_admitted: bool,
+) -> Option<Answer> {
+    let counted = if is_admitted { Ok(()) } else { at.app.limits.count(at.caller.claims().tenant) };
     let Request { id, method: name, params } = match request {
         Ok(request) => request,
         Err(bad) => return Some(refused(bad.id, RpcError::invalid_request(&bad.error, at.request_id))),
     };
-    let result = match method::find(&name) {
-        None => Err(RpcError::no_such_method(&name, at.request_id)),
-        Some(method) => {
+    let result = match (counted, method::find(&name)) {
+        (Err(error), _) => Err(RpcError::of(&error, "request", at.request_id)),
+        (_, None) => Err(RpcError::no_such_method(&name, at.request_id)),
+        (_, Some(method)) => {
             let (app, caller) = (at.app.clone(), at.caller.clone());
             let call = Call { app, caller, params, key: at.key.map(str::to_owned) };
             let result = tokio::time::timeout(DEADLINE, call.run(method)).await;

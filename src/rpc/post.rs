@@ -46,7 +46,7 @@ async fn call(
     JsonBytes(body): JsonBytes,
 ) -> Result<Response> {
     let key = header_once(&headers, "idempotency-key")?;
-    let at = Surroundings { app: &app, caller: &caller, request_id: &request_id, key };
+    let at = Surroundings { app: &app, caller: &caller, request_id: &request_id, key, is_admitted: true };
     Ok(match super::answer(at, &body).await {
         Some(answers) => Json(answers).into_response(),
         None => StatusCode::NO_CONTENT.into_response(),

@@ -27,6 +27,7 @@ use crate::http::event::Follow;
 use crate::http::extract::{MAX_BODY_BYTES, Query, header_once};
 use crate::http::new_request_id;
 use crate::http::route::{Needs, Route};
+use crate::limit::OpenStream;
 
 /// How often the token is looked at. A look is into memory.
 const TOKEN_CHECK: Duration = Duration::from_secs(1);
@@ -72,7 +73,7 @@ impl Close {
             Error::Unauthorized(_) => 4401,
             Error::Forbidden(_) | Error::DatabaseMismatch | Error::TenantSuspended => 4403,
             Error::CursorExpired => 4410,
-            Error::Unavailable { .. } => 1013,
+            Error::Unavailable { .. } | Error::RateLimited { .. } => 1013,
             Error::Internal(source) => {
                 tracing::error!(error = %source, "a connection failed on a fault of ours");
                 1011
@@ -94,12 +95,18 @@ async fn connect(
     upgrade: WebSocketUpgrade,
 ) -> Result<Response> {
     let after = header_once(&headers, "last-event-id")?.map(str::to_owned).or(follow.after);
-    let turn = app.events.take_turn()?;
+    let turn = (app.events.take_turn()?, app.limits.open(caller.claims().tenant)?);
     let upgrade = upgrade.max_message_size(MAX_BODY_BYTES).max_frame_size(MAX_BODY_BYTES);
     Ok(upgrade.on_upgrade(move |socket| serve(app, caller, after, socket, turn)))
 }
 
-async fn serve(app: App, caller: Caller, after: Option<String>, mut socket: WebSocket, turn: Turn) {
+async fn serve(
+    app: App,
+    caller: Caller,
+    after: Option<String>,
+    mut socket: WebSocket,
+    turn: (Turn, OpenStream),
+) {
     let may_follow = caller.claims().rights.allows(Area::Events, Action::Read);
     let stream = if may_follow || after.is_some() {
         stream::open(&app, &caller, after.as_deref()).await.map(Some)
@@ -212,7 +219,8 @@ async fn work(app: App, caller: Caller, text: Utf8Bytes) -> Option<Answers> {
     let request_id = new_request_id();
     // Its place among the requests at once: those over HTTP wait for theirs as well, and are refused sooner.
     let _turn = app.requests.acquire().await.ok()?;
-    let at = Surroundings { app: &app, caller: &caller, request_id: &request_id, key: None };
+    let at =
+        Surroundings { app: &app, caller: &caller, request_id: &request_id, key: None, is_admitted: false };
     super::answer(at, text.as_bytes()).await
 }
 

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
+
 /// What a tenant may use. Null is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -23,4 +25,21 @@ pub struct Limits {
     pub max_streams: Option<u32>,
     /// Jobs that wait.
     pub max_queued_jobs: Option<u32>,
+}
+
+impl Limits {
+    /// Refuses a rate, a burst or a number of requests at once of 0: who may do nothing is suspended.
+    pub fn check(&self) -> Result<()> {
+        let counts = [
+            ("limits.requests_per_second", self.requests_per_second),
+            ("limits.burst", self.burst),
+            ("limits.max_in_flight", self.max_in_flight),
+        ];
+        match counts.into_iter().find(|(_, count)| *count == Some(0)) {
+            Some((field, _)) => {
+                Err(Error::invalid(field, "must be 1 at least; suspend a tenant to keep it out"))
+            }
+            None => Ok(()),
+        }
+    }
 }

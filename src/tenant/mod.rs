@@ -22,6 +22,7 @@ use crate::candidate::policy::CandidatePolicy;
 use crate::db::OperatorTx;
 use crate::error::{Error, Result};
 use crate::id::TenantId;
+use crate::limit;
 use crate::memory::check_identifier;
 use crate::memory::text::holds_nul;
 use crate::page::{CursorScope, Page, PageRequest};
@@ -80,9 +81,9 @@ pub struct NewTenant {
     pub slug: String,
     /// Its full name: 1 to 256 bytes.
     pub name: String,
-    /// What it may use; no limits unless told.
+    /// What it may use; what the deployment gives new tenants unless told.
     #[serde(default)]
-    pub limits: Limits,
+    pub limits: Option<Limits>,
     /// Settings of its own: at most 16,384 bytes of JSON. `candidate_policy` holds thresholds and switches (XC-35).
     #[serde(default)]
     pub settings: Map<String, Value>,
@@ -137,6 +138,7 @@ impl NewTenant {
             return Err(Error::invalid("slug", rule));
         }
         check_name(&self.name)?;
+        self.limits.map_or(Ok(()), |limits| limits.check())?;
         check_settings(&self.settings)
     }
 }
@@ -144,6 +146,7 @@ impl NewTenant {
 impl TenantChange {
     fn check(&self) -> Result<()> {
         self.name.as_deref().map_or(Ok(()), check_name)?;
+        self.limits.map_or(Ok(()), |limits| limits.check())?;
         self.settings.as_ref().map_or(Ok(()), check_settings)
     }
 }
@@ -180,8 +183,12 @@ pub async fn create(app: &App, permit: &OperatorPermit, new: NewTenant) -> Resul
         0 => store::first_model(&mut tx).await?,
         model => model,
     };
-    let tenant = store::insert(&mut tx, &new, model, now).await?;
+    let limits = new.limits.unwrap_or(app.config.tenant_limits);
+    let tenant = store::insert(&mut tx, &new, limits, model, now).await?;
     tx.audit(permit, Some(tenant.id), "tenant.create", &tenant.id.to_string(), now).await?;
+    if limits != Limits::default() {
+        store::notify(&mut tx).await?;
+    }
     tx.commit().await?;
     Ok(tenant)
 }
@@ -240,6 +247,7 @@ pub async fn change(
     store::notify(&mut tx).await?;
     tx.commit().await?;
     app.auth.reload(app).await;
+    limit::reload(app).await;
     Ok(tenant)
 }
 

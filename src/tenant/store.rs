@@ -67,7 +67,13 @@ pub async fn first_model(tx: &mut OperatorTx) -> Result<i16> {
 }
 
 /// Stores a tenant.
-pub async fn insert(tx: &mut OperatorTx, new: &NewTenant, model: i16, now: DateTime<Utc>) -> Result<Tenant> {
+pub async fn insert(
+    tx: &mut OperatorTx,
+    new: &NewTenant,
+    limits: Limits,
+    model: i16,
+    now: DateTime<Utc>,
+) -> Result<Tenant> {
     sqlx::query_as!(
         Row,
         r#"INSERT INTO tenants (tenant_id, slug, name, status, limits, settings, model, created_at, updated_at)
@@ -77,7 +83,7 @@ pub async fn insert(tx: &mut OperatorTx, new: &NewTenant, model: i16, now: DateT
         TenantId::new().uuid(),
         new.slug,
         new.name,
-        Json(new.limits) as _,
+        Json(limits) as _,
         Json(&new.settings) as _,
         model,
         now

@@ -98,6 +98,7 @@ const SERVICE: &[&str] = &[
     "event/",
     "idempotency/",
     "job/",
+    "limit/",
     "tenant/",
     "memory/access.rs",
     "memory/search/graph.rs",

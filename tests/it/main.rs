@@ -20,6 +20,7 @@ mod idempotency;
 mod isolation;
 mod languages;
 mod layering;
+mod limit;
 mod list;
 mod memory;
 mod migration;

@@ -154,6 +154,7 @@ fn config(db: &TestDb) -> Config {
         secret: Secret::new("a secret for tests, of 32 bytes or more"),
         embedding: EmbedConfig::Off,
         telemetry: Telemetry { filter: "warn".to_owned(), json: false, otlp_endpoint: None },
+        tenant_limits: memtide::tenant::Limits::default(),
         local: false,
         dev_dir: std::env::temp_dir(),
     }

@@ -50,6 +50,8 @@ impl Settings {
             .with("MEMTIDE_REDIS_PREFIX", format!("{}:", EventId::new()))
             .with("MEMTIDE_SECRET", "a secret for tests, of 32 bytes or more")
             .with("MEMTIDE_EMBEDDER", "off")
+            .with("MEMTIDE_TENANT_REQUESTS_PER_SECOND", 0)
+            .with("MEMTIDE_TENANT_MAX_IN_FLIGHT", 0)
             .with("MEMTIDE_PORT", free_port())
             .with("MEMTIDE_LOG", "warn")
             .with("MEMTIDE_LOG_FORMAT", "text");
