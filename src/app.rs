@@ -72,12 +72,13 @@ impl App {
         let db = Db::connect(&config.database)?;
         let kv = Kv::new(&config.redis)?;
         let seal = Seal::new(&config.secret);
+        let extractor = Extractor::new(&config.extraction)?;
         Ok(Self {
             config: Arc::new(config),
             db,
             kv,
             embedder,
-            extractor: Arc::new(Extractor::Rules),
+            extractor: Arc::new(extractor),
             auth: Arc::new(Auth::new()),
             limits: Arc::default(),
             working: Arc::default(),

@@ -7,6 +7,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::embed::{EmbedConfig, HttpConfig, LocalConfig};
+use crate::extract::ExtractConfig;
+use crate::extract::llm::LlmConfig;
 use crate::tenant::Limits;
 
 /// How the URLs of each sort begin.
@@ -26,6 +28,8 @@ pub struct Config {
     pub secret: Secret,
     /// What turns text into vectors.
     pub embedding: EmbedConfig,
+    /// What finds facts in text.
+    pub extraction: ExtractConfig,
     /// How telemetry leaves the process.
     pub telemetry: Telemetry,
     /// Where `memtide dev` keeps the tokens of the local stack.
@@ -139,6 +143,7 @@ impl Config {
             redis: env.redis(),
             secret: env.secret("MEMTIDE_SECRET", 32),
             embedding: env.embedding(cores),
+            extraction: env.extraction(),
             telemetry: Telemetry {
                 filter: env.filter("MEMTIDE_LOG"),
                 json: env.one_of("MEMTIDE_LOG_FORMAT", &["json", "text"]) == "json",
@@ -257,7 +262,7 @@ impl Reader<'_> {
                 base_url: self
                     .optional_url("MEMTIDE_EMBED_URL", HTTP)
                     .unwrap_or_else(|| "https://api.openai.com".to_owned()),
-                key: self.optional("MEMTIDE_EMBED_KEY"),
+                key: self.header("MEMTIDE_EMBED_KEY"),
                 model: self.or("MEMTIDE_EMBED_MODEL", "text-embedding-3-small".to_owned()),
                 dimensions: self.within("MEMTIDE_EMBED_DIMENSIONS", 1_536, 1, 4_000),
                 batch: self.within("MEMTIDE_EMBED_BATCH", 64, 1, 2_048),
@@ -286,6 +291,34 @@ impl Reader<'_> {
         }
     }
 
+    fn extraction(&mut self) -> ExtractConfig {
+        if self.one_of("MEMTIDE_EXTRACTOR", &["rules", "llm"]) == "rules" {
+            return ExtractConfig::Rules;
+        }
+        let milliseconds = |number: u32| Duration::from_millis(number.into());
+        ExtractConfig::Llm(LlmConfig {
+            base_url: self
+                .optional_url("MEMTIDE_LLM_URL", HTTP)
+                .unwrap_or_else(|| "https://api.openai.com".to_owned()),
+            key: self.header("MEMTIDE_LLM_KEY"),
+            model: self.or("MEMTIDE_LLM_MODEL", "gpt-4.1-mini".to_owned()),
+            timeout: milliseconds(self.within("MEMTIDE_LLM_TIMEOUT_MS", 30_000, 1, 600_000)),
+            deadline: milliseconds(self.within("MEMTIDE_LLM_DEADLINE_MS", 90_000, 1, 3_600_000)),
+            retries: self.within("MEMTIDE_LLM_RETRIES", 2, 0, 10),
+            window_tokens: self.within("MEMTIDE_LLM_WINDOW_TOKENS", 6_000, 100, 1_000_000),
+            answer_tokens: self.within("MEMTIDE_LLM_ANSWER_TOKENS", 4_000, 100, 100_000),
+        })
+    }
+
+    /// A secret that goes into a header, which carries visible ASCII only.
+    fn header(&mut self, name: &str) -> Option<Secret> {
+        let text = self.text(name)?;
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            self.faults.push(format!("{name}: holds characters that a header cannot carry"));
+        }
+        Some(Secret(text))
+    }
+
     fn secret(&mut self, name: &str, least_bytes: usize) -> Secret {
         let text = self.text(name).unwrap_or_default();
         if text.len() < least_bytes {
@@ -304,70 +337,4 @@ impl FromStr for Secret {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn env(extra: &'static [(&'static str, &'static str)]) -> impl Fn(&str) -> Option<String> {
-        let base = [
-            ("DATABASE_URL", "postgres://memtide_app:hunter2@localhost/memtide"),
-            ("REDIS_URL", "redis://localhost"),
-            ("MEMTIDE_SECRET", "0123456789abcdef0123456789abcdef"),
-        ];
-        move |name| {
-            let found = extra.iter().chain(&base).find(|(key, _)| *key == name);
-            found.map(|(_, value)| (*value).to_owned())
-        }
-    }
-
-    #[test]
-    fn the_defaults_need_three_values() {
-        let config = Config::read(env(&[])).expect("three values are enough");
-        assert_eq!(config.http.address.to_string(), "127.0.0.1:8080");
-        assert_eq!(config.http.public_url, "http://127.0.0.1:8080");
-        assert!(config.telemetry.json && !config.local);
-        assert!(!config.redis.is_cluster && config.redis.prefix.is_empty());
-    }
-
-    #[test]
-    fn a_cluster_is_named_by_some_of_its_nodes() {
-        let config = Config::read(env(&[
-            ("MEMTIDE_REDIS_CLUSTER", "1"),
-            ("REDIS_URL", "redis://:p@one:1, rediss://:p@two:2"),
-            ("MEMTIDE_REDIS_PREFIX", "stage:"),
-        ]))
-        .expect("is right");
-        let urls: Vec<&str> = config.redis.urls.iter().map(Secret::expose).collect();
-        assert_eq!(
-            (urls, config.redis.prefix.as_str()),
-            (vec!["redis://:p@one:1", "rediss://:p@two:2"], "stage:")
-        );
-        for wrong in [("REDIS_URL", "redis://one:1,http://two:2"), ("MEMTIDE_REDIS_PREFIX", "a{b}")] {
-            let variables = [wrong, ("MEMTIDE_REDIS_CLUSTER", "1")];
-            let env = env(&[]);
-            let read = |name: &str| {
-                let found = variables.iter().find(|(key, _)| *key == name);
-                found.map(|(_, value)| (*value).to_owned()).or_else(|| env(name))
-            };
-            assert!(Config::read(read).is_err(), "{wrong:?}");
-        }
-    }
-
-    #[test]
-    fn every_fault_is_named_at_once_and_no_secret_is_shown() {
-        let faults = Config::read(env(&[
-            ("DATABASE_URL", "mysql://root:hunter2@localhost"),
-            ("REDIS_URL", ""),
-            ("MEMTIDE_SECRET", "short-hunter2"),
-            ("MEMTIDE_PORT", "99999"),
-            ("MEMTIDE_DB_POOL", "0"),
-            ("MEMTIDE_LOG_FORMAT", "xml"),
-        ]))
-        .expect_err("six faults")
-        .to_string();
-        for name in ["DATABASE_URL", "REDIS_URL", "MEMTIDE_SECRET", "MEMTIDE_PORT", "MEMTIDE_DB_POOL", "xml"]
-        {
-            assert!(faults.contains(name), "{name} is not in {faults}");
-        }
-        assert!(!faults.contains("hunter2"));
-    }
-}
+mod tests;

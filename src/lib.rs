@@ -31,6 +31,7 @@ pub mod kv;
 pub mod limit;
 pub mod memory;
 pub mod page;
+pub mod provider;
 pub mod rpc;
 pub mod seal;
 pub mod telemetry;

@@ -3,9 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use memtide::extract::{Fact, rules, secret};
+use memtide::config::Config;
+use memtide::extract::{By, Extractor, Fact, rules, secret};
 use memtide::memory::text::normal_form;
 use serde::Deserialize;
+
+use crate::support::find_env;
 
 /// A text and what a person would want kept of it.
 #[derive(Debug, Deserialize)]
@@ -141,4 +144,30 @@ fn the_rules_find_what_is_worth_keeping_and_little_else_d043() {
     }
     // Not tuned on; a change that makes it worse than this is a change for the worse.
     assert!(by_split["held_out"].precision() >= 0.80, "{by_split:?}");
+}
+
+/// The same for a language model, when one is set: `MEMTIDE_LLM_URL` and the rest, as in .env.example.
+#[tokio::test]
+async fn a_model_that_is_set_finds_as_much_d043() {
+    if find_env("MEMTIDE_LLM_URL").is_none() {
+        println!("no MEMTIDE_LLM_URL is set: no language model was asked");
+        return;
+    }
+    let secret_of_tests = "a secret for tests, of 32 bytes or more";
+    let config = Config::read(|name| match name {
+        "MEMTIDE_EXTRACTOR" => Some("llm".to_owned()),
+        "MEMTIDE_SECRET" => Some(secret_of_tests.to_owned()),
+        _ => find_env(name),
+    });
+    let extractor = Extractor::new(&config.unwrap().extraction).unwrap();
+    let cases = cases();
+    let (mut scores, mut fallbacks) = (Vec::new(), 0);
+    for case in &cases {
+        let extraction = extractor.extract(&secret::mask(&case.text).0, None).await.unwrap();
+        fallbacks += usize::from(extraction.by == By::Rules);
+        scores.push((case, score(case, &extraction.facts)));
+    }
+    let (all, _) = report("model", &scores);
+    println!("the rules stood in {fallbacks} times");
+    assert!(all.precision() >= 0.85 && all.recall() >= 0.70 && fallbacks * 20 <= cases.len(), "{all:?}");
 }

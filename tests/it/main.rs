@@ -22,6 +22,7 @@ mod languages;
 mod layering;
 mod limit;
 mod list;
+mod llm;
 mod memory;
 mod migration;
 mod patch;

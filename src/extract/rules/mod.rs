@@ -5,15 +5,18 @@
 
 mod cue;
 mod date;
+mod language;
 mod sentence;
 mod table;
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
+use std::ops::Range;
 
-use self::cue::{Cues, Sort, Words};
-use self::sentence::sentences;
-use self::table::{TABLES, Table};
+use chrono::{DateTime, Utc};
+
+use self::cue::{Sort, Words};
+use self::language::{Scores, is_order, near};
+use self::sentence::{Sentence, sentences};
 use super::{Fact, ItemKind, secret};
 use crate::candidate::word::{Attribute, Certainty, Durability, Explicitness, SensitivityHint, Subject};
 use crate::memory::Category;
@@ -25,48 +28,11 @@ const MAX_SENTENCE_BYTES: usize = 800;
 /// From one text; what says more is no conversation.
 const MAX_FACTS: usize = 256;
 
-/// How much the language of the whole text counts beside that of a sentence.
-const PRIOR: f64 = 0.5;
-
-/// A language with a score this near to the best one's may be the sentence's, too.
-const NEAR: f64 = 0.7;
-
-struct Language {
-    table: &'static Table,
-    common: HashSet<&'static str>,
-    asks: Cues,
-    doubts: Cues,
-    passing: Cues,
-    orders: Cues,
-    sorts: Vec<(Sort, Cues)>,
-}
-
-static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
-    let read = |table: &'static Table| Language {
-        table,
-        common: table.common.split_whitespace().collect(),
-        asks: Cues::read(table, table.asks),
-        doubts: Cues::read(table, table.doubts),
-        passing: Cues::read(table, table.passing),
-        orders: Cues::read(table, table.orders),
-        sorts: table.cues.iter().map(|(sort, list)| (*sort, Cues::read(table, list))).collect(),
-    };
-    TABLES.into_iter().map(read).collect()
-});
-
 /// The facts of a text, in its order, each once.
 pub fn facts(text: &str) -> Vec<Fact> {
-    let sentences = sentences(text);
-    let poisoned: HashSet<usize> = sentences
-        .iter()
-        .filter(|sentence| is_order(&text[sentence.span.clone()]))
-        .map(|sentence| sentence.paragraph)
-        .collect();
     let prior = Scores::of(&Words::of(text), text);
     let mut seen = HashSet::new();
-    sentences
-        .into_iter()
-        .filter(|sentence| !poisoned.contains(&sentence.paragraph))
+    harmless(text)
         .filter_map(|sentence| {
             let words = &text[sentence.span.clone()];
             let sort = if sentence.is_open_task { Sort::Todo } else { sort(words, &prior)? };
@@ -75,6 +41,22 @@ pub fn facts(text: &str) -> Vec<Fact> {
         .filter(|fact| seen.insert(normal_form(&fact.content)))
         .take(MAX_FACTS)
         .collect()
+}
+
+/// The sentences of a text that say something, as bytes of it: no questions, code, quoted mail, other speakers or
+/// orders to the machine.
+pub(super) fn statements(text: &str) -> Vec<Range<usize>> {
+    harmless(text).map(|sentence| sentence.span).filter(|span| is_statement(&text[span.clone()])).collect()
+}
+
+/// A sentence in one line.
+pub(super) fn content(text: &str) -> String {
+    text.split(['\n', '\r']).map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+/// The day that something is due, if the text names one with its year.
+pub(super) fn due(text: &str) -> Option<DateTime<Utc>> {
+    date::find(text)
 }
 
 /// What sort of item a note is that somebody saved; whatever it says, it is kept.
@@ -89,97 +71,38 @@ pub fn classify(text: &str) -> (ItemKind, Category) {
     sort.map_or((ItemKind::Fact, Category::Custom), |sort| (kind(sort), category(sort)))
 }
 
+/// The sentences of paragraphs in which nothing is ordered to the machine.
+fn harmless(text: &str) -> impl Iterator<Item = Sentence> {
+    let sentences = sentences(text);
+    let poisoned: HashSet<usize> = sentences
+        .iter()
+        .filter(|sentence| is_order(&text[sentence.span.clone()]))
+        .map(|sentence| sentence.paragraph)
+        .collect();
+    sentences.into_iter().filter(move |sentence| !poisoned.contains(&sentence.paragraph))
+}
+
+fn is_statement(text: &str) -> bool {
+    let is_question = text.trim_end_matches(['"', '”', '»', ')', ' ']).ends_with(['?', '？', ';']);
+    !is_question && text.len() <= MAX_SENTENCE_BYTES && !text.chars().any(is_unseen)
+}
+
 /// The sort of a sentence that is worth keeping.
 fn sort(text: &str, prior: &Scores) -> Option<Sort> {
-    let said = without_quotes(text);
-    let is_question = text.trim_end_matches(['"', '”', '»', ')', ' ']).ends_with(['?', '？', ';']);
-    if is_question || text.len() > MAX_SENTENCE_BYTES || text.chars().any(is_unseen) {
+    if !is_statement(text) {
         return None;
     }
+    let said = without_quotes(text);
     let words = Words::of(&said);
     let languages = near(&words, &said, prior);
-    let is_dropped = |language: &&Language| language.drops(&words);
-    if languages.iter().any(is_dropped) {
+    let is_dropped = languages.iter().any(|language| language.drops(&words));
+    if is_dropped {
         return None;
     }
     let sort = languages.iter().find_map(|language| language.sort(&words, false))?;
     // What was decided today is decided; who is tired today is not so tomorrow.
     let is_lasting = sort <= Sort::Instruction;
-    (is_lasting || !languages.iter().any(|language| language.passing.are_in(&words))).then_some(sort)
-}
-
-impl Language {
-    /// Whether what it says is asked, guessed or made up.
-    fn drops(&self, words: &Words) -> bool {
-        self.asks.are_in(words) || self.doubts.are_in(words)
-    }
-
-    fn sort(&self, words: &Words, is_saved: bool) -> Option<Sort> {
-        let words = words.without_lead(self.table.lead);
-        let sort = self.sorts.iter().find(|(_, cues)| cues.are_in(&words))?.0;
-        let is_vague = |word: Option<&str>| {
-            word.is_some_and(|word| self.table.vague.split(' ').any(|vague| vague == word))
-        };
-        let count = words.iter().count();
-        // `It is stored there` and `Never share it` say nothing without what was said before.
-        let is_adrift = (sort == Sort::Thing && (is_vague(words.iter().next()) || count < 3))
-            || (count <= 4 && self.table.is_spaced && is_vague(words.iter().last()));
-        (is_saved || !is_adrift).then_some(sort)
-    }
-}
-
-/// How well each language fits.
-struct Scores(Vec<f64>);
-
-impl Scores {
-    #[expect(clippy::cast_precision_loss, reason = "a text has fewer words than a float has digits")]
-    fn of(words: &Words, text: &str) -> Self {
-        // One word in a short sentence tells little.
-        let all = (words.iter().count() + 3) as f64;
-        let share = |language: &Language| {
-            let found = words.iter().filter(|word| language.common.contains(word)).count();
-            found as f64 / all
-        };
-        let (mut kana, mut han, mut cyrillic) = (0, 0, 0);
-        for c in text.chars() {
-            match c {
-                '\u{3040}'..='\u{30ff}' => kana += 1,
-                '\u{4e00}'..='\u{9fff}' => han += 1,
-                '\u{400}'..='\u{4ff}' => cyrillic += 1,
-                _ => {}
-            }
-        }
-        let by_script = match (kana, han, cyrillic) {
-            (1.., _, _) if kana * 8 > han => Some("ja"),
-            (_, 1.., _) => Some("zh"),
-            (_, _, 1..) => Some("ru"),
-            _ => None,
-        };
-        let score = |language: &Language| match by_script {
-            Some(code) => f64::from(u8::from(language.table.language == code)),
-            None => share(language),
-        };
-        Self(LANGUAGES.iter().map(score).collect())
-    }
-}
-
-/// The languages a sentence may be in, the likeliest first; English when nothing tells.
-fn near(words: &Words, text: &str, prior: &Scores) -> Vec<&'static Language> {
-    let own = Scores::of(words, text);
-    let scores: Vec<f64> = own.0.iter().zip(&prior.0).map(|(own, prior)| own + PRIOR * prior).collect();
-    let best = scores.iter().copied().fold(0.0, f64::max);
-    let mut near: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] >= best * NEAR).collect();
-    near.sort_by(|one, other| scores[*other].total_cmp(&scores[*one]));
-    if best == 0.0 {
-        near.truncate(1);
-    }
-    near.into_iter().map(|at| &LANGUAGES[at]).collect()
-}
-
-/// Whether a sentence speaks to the machine that reads it, in whatever language.
-fn is_order(text: &str) -> bool {
-    let words = Words::of(text);
-    LANGUAGES.iter().any(|language| language.orders.are_in(&words))
+    (is_lasting || !languages.iter().any(|language| language.is_passing(&words))).then_some(sort)
 }
 
 /// The sentence without what somebody else said in it: quotes of three words or more.
@@ -211,10 +134,10 @@ fn is_unseen(c: char) -> bool {
     matches!(c, '\u{e0000}'..='\u{e0fff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-fn fact(text: &str, span: std::ops::Range<usize>, sort: Sort) -> Fact {
+fn fact(text: &str, span: Range<usize>, sort: Sort) -> Fact {
     let is_secret = !secret::find(text).is_empty();
     Fact {
-        content: text.split(['\n', '\r']).map(str::trim).collect::<Vec<_>>().join(" "),
+        content: content(text),
         span,
         kind: kind(sort),
         category: category(sort),

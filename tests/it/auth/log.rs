@@ -1,48 +1,14 @@
 //! What is logged: ids, and nothing that opens or tells anything (C080).
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use chrono::TimeDelta;
 use serde_json::json;
-use tracing_subscriber::fmt::MakeWriter;
 
-use crate::support::TestApp;
-
-/// Everything that was logged in one test.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(text);
-        Ok(text.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Log {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
+use crate::support::{Log, TestApp};
 
 /// At the most talkative level, with whatever the libraries have to say.
 #[tokio::test]
 async fn no_token_key_or_memory_is_ever_logged() {
-    let log = Log::default();
-    let subscriber =
-        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(log.clone()).finish();
-    // The test's own thread runs everything that serves it.
-    let guard = tracing::subscriber::set_default(subscriber);
-    // While there is just one subscriber, an event that first happens on another thread, which has none, is taken for
-    // one that nobody will ever want.
-    let second = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new());
+    let listening = Log::listen();
     let app = TestApp::start_lexical().await;
     let tenant = app.tenant("quiet").await;
     let (_, operator) = app.operator_key().await;
@@ -71,9 +37,7 @@ async fn no_token_key_or_memory_is_ever_logged() {
     app.anyone().bearer(&tenant.key).get("/v1/auth/whoami").await.refused(401, "unauthorized");
     app.app.clock.shift(TimeDelta::hours(2));
     tenant.client.get("/v1/auth/whoami").await.refused(401, "unauthorized");
-    drop((guard, second));
-
-    let said = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let said = listening.end();
     assert!(said.contains("answered") && said.contains("/v1/memory/search"), "the test hears nothing");
     let signature = tenant.capability.rsplit('.').next().unwrap();
     for secret in [signature, &tenant.key[20..], &operator[20..], &token[20..], "opensesame"] {

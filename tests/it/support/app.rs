@@ -9,6 +9,7 @@ use memtide::auth::{OperatorPermit, Rights};
 use memtide::clock::Clock;
 use memtide::config::{Config, Http, Redis, Secret, Telemetry};
 use memtide::embed::{EmbedConfig, Embedder, LocalConfig};
+use memtide::extract::ExtractConfig;
 use memtide::id::TenantId;
 use memtide::{http, tenant};
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -153,6 +154,7 @@ fn config(db: &TestDb) -> Config {
         redis: redis_of(db),
         secret: Secret::new("a secret for tests, of 32 bytes or more"),
         embedding: EmbedConfig::Off,
+        extraction: ExtractConfig::Rules,
         telemetry: Telemetry { filter: "warn".to_owned(), json: false, otlp_endpoint: None },
         tenant_limits: memtide::tenant::Limits::default(),
         local: false,

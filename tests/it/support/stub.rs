@@ -25,6 +25,8 @@ pub enum Reply {
     Broken,
     /// This body, with status 200.
     Body(String),
+    /// Go and ask there.
+    Redirect(String),
 }
 
 /// An embedding provider of short vectors, on a port of its own until it is dropped.
@@ -130,14 +132,96 @@ async fn answer(State(seen): State<Arc<Seen>>, headers: HeaderMap, body: String)
     seen.requests.lock().unwrap().push(request);
     tokio::time::sleep(seen.delay).await;
     let reply = seen.replies.lock().unwrap().pop_front();
+    respond(reply, good).await
+}
+
+async fn respond(reply: Option<Reply>, good: String) -> Response {
     match reply {
         None => good.into_response(),
         Some(Reply::Body(body)) => body.into_response(),
         Some(Reply::Stall) => std::future::pending().await,
         Some(Reply::Broken) => ([("content-length", "100000")], good).into_response(),
+        Some(Reply::Redirect(location)) => {
+            (StatusCode::TEMPORARY_REDIRECT, [("location", location)]).into_response()
+        }
         Some(Reply::Status(status, None)) => StatusCode::from_u16(status).unwrap().into_response(),
         Some(Reply::Status(status, Some(seconds))) => {
             (StatusCode::from_u16(status).unwrap(), [("retry-after", seconds.to_string())]).into_response()
         }
     }
+}
+
+/// A language model on a port of its own until it is dropped, which says what it is told to.
+pub struct ChatStub {
+    pub base_url: String,
+    seen: Arc<Asked>,
+    server: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Asked {
+    replies: Mutex<VecDeque<Reply>>,
+    requests: Mutex<Vec<Asking>>,
+}
+
+/// What the model was asked.
+#[derive(Debug, Clone)]
+pub struct Asking {
+    pub authorization: Option<String>,
+    pub body: Value,
+}
+
+impl ChatStub {
+    /// A model that gives these replies first and names no facts from then on.
+    pub async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let seen = Arc::new(Asked { replies: Mutex::new(replies.into_iter().collect()), ..Asked::default() });
+        let router = Router::new().route("/v1/chat/completions", post(chat)).with_state(Arc::clone(&seen));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base_url = format!("http://{}", listener.local_addr().unwrap());
+        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { base_url, seen, server }
+    }
+
+    /// The requests so far.
+    pub fn requests(&self) -> Vec<Asking> {
+        self.seen.requests.lock().unwrap().clone()
+    }
+}
+
+impl Drop for ChatStub {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+/// A reply in which the model says this.
+pub fn says(content: &str) -> Reply {
+    Reply::Body(completion(content))
+}
+
+/// A reply that names these sentences as facts.
+pub fn names(quotes: &[&str]) -> Reply {
+    let fact = |quote: &&str| {
+        json!({
+            "quote": quote, "kind": "fact", "category": "custom", "subject": "custom", "attribute": "custom",
+            "durability": "long_lived", "sensitivity": "none", "certainty": "high", "explicitness": "explicit",
+            "importance": 0.5,
+        })
+    };
+    says(&json!({ "facts": quotes.iter().map(fact).collect::<Vec<_>>() }).to_string())
+}
+
+fn completion(content: &str) -> String {
+    let message = json!({ "role": "assistant", "content": content, "refusal": null });
+    let choice = json!({ "index": 0, "message": message, "finish_reason": "stop", "logprobs": null });
+    json!({ "id": "x", "object": "chat.completion", "choices": [choice], "usage": { "total_tokens": 1 } })
+        .to_string()
+}
+
+async fn chat(State(asked): State<Arc<Asked>>, headers: HeaderMap, body: String) -> Response {
+    let authorization = headers.get("authorization").map(|value| value.to_str().unwrap().to_owned());
+    let body = serde_json::from_str(&body).unwrap();
+    asked.requests.lock().unwrap().push(Asking { authorization, body });
+    let reply = asked.replies.lock().unwrap().pop_front();
+    respond(reply, completion("{\"facts\":[]}")).await
 }
