@@ -16,6 +16,9 @@ use crate::memory::{Category, Scope, ScopeKind};
 /// How many hexadecimal digits of a hash tell items apart: 64 bits within one scope, category and attribute.
 const ITEM_DIGITS: usize = 16;
 
+/// How long a custom attribute may be in a key, which is at most 256 bytes in all.
+const MAX_CUSTOM_BYTES: usize = 160;
+
 /// The name of a fact, how many values it can have, and which one this is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactKey {
@@ -30,7 +33,7 @@ pub struct FactKey {
 /// Gives a fact its name.
 pub fn fact_key(scope: &Scope, semantic: &SemanticFields, content: &str, value: Option<&Value>) -> FactKey {
     let attribute = match (&semantic.custom_attribute, semantic.attribute) {
-        (Some(name), Attribute::Custom) => normal_form(name).replace([' ', ':'], "_"),
+        (Some(name), Attribute::Custom) => custom_attribute(name),
         _ => attribute(semantic.attribute).to_owned(),
     };
     let is_named = semantic.attribute != Attribute::Custom || semantic.custom_attribute.is_some();
@@ -58,6 +61,25 @@ pub fn fact_key(scope: &Scope, semantic: &SemanticFields, content: &str, value: 
         }
     };
     FactKey { key, cardinality, normal_value }
+}
+
+/// The name of an attribute of the client's own: no other attribute has it, neither of the client's nor of ours.
+fn custom_attribute(name: &str) -> String {
+    let name = normal_form(name);
+    let mut written = String::from("custom.");
+    for c in name.chars() {
+        match c {
+            ' ' => written.push('+'),
+            ':' => written.push_str("~."),
+            '+' | '~' => written.extend(['~', c]),
+            _ => written.push(c),
+        }
+    }
+    if written.len() <= MAX_CUSTOM_BYTES {
+        return written;
+    }
+    // A sign may have a normal form of many letters.
+    format!("custom.~#{}", hex(&Sha256::digest(&name)[..16]))
 }
 
 fn normal_value(content: &str, value: Option<&Value>) -> String {
@@ -174,21 +196,40 @@ mod tests {
         }
         assert_eq!(key(&custom, "likes  TEA.").key, keys[0], "equal normal forms are one fact");
         let named = SemanticFields { custom_attribute: Some("Favourite: editor".to_owned()), ..custom };
-        assert_eq!(key(&named, "Vim.").key, "user/global:identity:self:favourite__editor");
+        assert_eq!(key(&named, "Vim.").key, "user/global:identity:self:custom.favourite~.+editor");
         let person = fields(Subject::Person, Attribute::Birthday);
         assert_ne!(key(&person, "Bob: 1 May").key, key(&person, "Eve: 1 May").key);
     }
 
     #[test]
-    fn the_longest_key_fits_a_record() {
-        let name = "x".repeat(crate::candidate::semantic::MAX_ATTRIBUTE_BYTES);
-        let fields = SemanticFields {
-            category: Category::RecurringInstruction,
-            custom_attribute: Some(name),
-            ..fields(Subject::Organization, Attribute::Custom)
+    fn two_names_of_attributes_are_one_only_in_their_normal_form_r05() {
+        let named = |name: &str| {
+            let custom = fields(Subject::CurrentUser, Attribute::Custom);
+            key(&SemanticFields { custom_attribute: Some(name.to_owned()), ..custom }, "x").key
         };
-        let scope = "workspace:w".parse().expect("a scope");
-        assert!(fact_key(&scope, &fields, "x", None).key.len() <= 256);
+        let names =
+            ["sensor:1", "sensor_1", "sensor 1", "sensor+1", "sensor~.1", "sensor~:1", "name", "custom"];
+        for (at, one) in names.iter().enumerate() {
+            assert!(names[at + 1..].iter().all(|other| named(other) != named(one)), "{one}");
+        }
+        assert_eq!(named("  Sensor   1 "), named("sensor 1"));
+        assert_ne!(named("name"), key(&fields(Subject::CurrentUser, Attribute::Name), "x").key);
+        assert_ne!(named("custom"), key(&fields(Subject::CurrentUser, Attribute::Custom), "x").key);
+    }
+
+    #[test]
+    fn the_longest_key_fits_a_record() {
+        let most = crate::candidate::semantic::MAX_ATTRIBUTE_BYTES;
+        // The sign has a normal form of eighteen letters.
+        for name in ["x".repeat(most), ":".repeat(most), "ﷺ".repeat(most / 3)] {
+            let fields = SemanticFields {
+                category: Category::RecurringInstruction,
+                custom_attribute: Some(name),
+                ..fields(Subject::Organization, Attribute::Custom)
+            };
+            let scope = "workspace:w".parse().expect("a scope");
+            assert!(fact_key(&scope, &fields, "x", None).key.len() <= 256);
+        }
     }
 
     #[test]
