@@ -6,12 +6,13 @@ mod inspect;
 mod listen;
 mod session;
 mod setup;
+mod share;
 mod tx;
 
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI16, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -24,6 +25,7 @@ pub use setup::{SCHEMA_VERSION, check_role, create_vector_index, migrate, schema
 pub use tx::{OperatorTx, TenantTx, with_retry};
 
 use self::session::Session;
+use self::share::Shares;
 use crate::auth::OperatorPermit;
 use crate::config;
 use crate::error::{Error, Result};
@@ -56,6 +58,7 @@ pub struct Db {
     namespaces: moka::sync::Cache<(TenantId, String), i32>,
     model: Arc<AtomicI16>,
     announcements: Arc<Notify>,
+    shares: Shares,
 }
 
 impl Db {
@@ -72,7 +75,8 @@ impl Db {
             .test_before_acquire(false)
             .connect_lazy_with(options);
         let namespaces = moka::sync::Cache::new(NAMESPACES_CACHED);
-        Ok(Self { pool, namespaces, model: Arc::default(), announcements: Arc::default() })
+        let shares = Shares::new(config.pool);
+        Ok(Self { pool, namespaces, model: Arc::default(), announcements: Arc::default(), shares })
     }
 
     /// Gives the embedding model its number, making it known if it is new. Vectors are stored under that number.
@@ -112,7 +116,7 @@ impl Db {
 
     /// A transaction that sees no tenant's rows, for looking at the database itself.
     async fn look(&self) -> Result<Session> {
-        Session::begin(&self.pool, "BEGIN READ ONLY".to_owned()).await
+        Session::begin(&self.pool, "BEGIN READ ONLY".to_owned(), Instant::now()).await
     }
 
     /// Forgets the namespaces of a tenant that was erased.

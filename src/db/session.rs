@@ -41,11 +41,13 @@ enum Stage {
 }
 
 impl Session {
-    /// Takes a connection and begins, with a text that starts with BEGIN.
-    pub(super) async fn begin(pool: &PgPool, sql: String) -> Result<Self> {
-        let start = Instant::now();
+    /// Takes a connection and begins, with a text that starts with BEGIN. It was waited for since `start` already.
+    pub(super) async fn begin(pool: &PgPool, sql: String, start: Instant) -> Result<Self> {
         loop {
-            let connection = pool.acquire().await.map_err(|error| unreached(&error))?;
+            let left = ACQUIRE_TIMEOUT.saturating_sub(start.elapsed());
+            let connection = tokio::time::timeout(left, pool.acquire()).await;
+            let connection = connection.map_err(|_| Error::unavailable("the database"))?;
+            let connection = connection.map_err(|error| unreached(&error))?;
             let mut session = Self { connection: Some(connection), stage: Stage::Beginning, since: start };
             let begin = sqlx::raw_sql(AssertSqlSafe(sql.clone())).execute(&mut *session);
             match tokio::time::timeout(BEGIN_TIMEOUT, begin).await {

@@ -2,9 +2,10 @@
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::time::Instant;
 
 use sqlx::PgConnection;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 use super::session::Session;
 use super::{Db, OnConstraint};
@@ -26,6 +27,8 @@ pub struct TenantTx {
     /// Whether there is an event in it, to be told of once it is committed.
     announces: bool,
     announcements: Arc<Notify>,
+    /// Given back after the connection, which was declared before it.
+    _turn: OwnedSemaphorePermit,
 }
 
 /// A transaction that sees the rows of all tenants.
@@ -43,10 +46,13 @@ impl Db {
         // The id is a UUID of ours, so that nothing of the caller's stands in this text. One round trip does both.
         let sql = format!("BEGIN; SELECT set_config('memtide.tenant', '{}', true)", tenant.uuid());
         let namespace = permit.namespace().clone();
-        let session = Session::begin(&self.pool, sql).await?;
+        let start = Instant::now();
+        let turn = self.shares.take(tenant).await?;
+        let session = Session::begin(&self.pool, sql, start).await?;
         let announcements = Arc::clone(&self.announcements);
         let (ns, model) = (NO_NAMESPACE, self.model());
-        let mut tx = TenantTx { session, tenant, namespace, ns, model, announces: false, announcements };
+        let mut tx =
+            TenantTx { session, tenant, namespace, ns, model, announces: false, announcements, _turn: turn };
         tx.ns = self.resolve_namespace(&mut tx, permit).await?;
         Ok(tx)
     }
@@ -59,7 +65,7 @@ impl Db {
     /// Begins a transaction across tenants, for an operator or for the service's own housekeeping.
     pub async fn begin_operator(&self, _: &OperatorPermit) -> Result<OperatorTx> {
         let sql = "BEGIN; SELECT set_config('role', 'memtide_operator', true)".to_owned();
-        Ok(OperatorTx { session: Session::begin(&self.pool, sql).await? })
+        Ok(OperatorTx { session: Session::begin(&self.pool, sql, Instant::now()).await? })
     }
 
     async fn resolve_namespace(&self, tx: &mut TenantTx, permit: &Permit) -> Result<i32> {
