@@ -13,7 +13,7 @@ pub mod post;
 pub mod record;
 pub mod socket;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,6 +29,10 @@ use crate::error::Error;
 
 /// How long one request may take, on any transport.
 const DEADLINE: Duration = Duration::from_secs(10);
+
+/// How long the requests of a batch may take together. Those that are left then are refused, so that the others are
+/// answered before the connection gives up.
+const BATCH_DEADLINE: Duration = Duration::from_secs(50);
 
 /// A request as it is sent (XC-03), for the documents.
 #[derive(Debug, JsonSchema)]
@@ -110,16 +114,20 @@ pub async fn answer(at: Surroundings<'_>, message: &[u8]) -> Option<Answers> {
             let error = Error::over_limit("", rule, MAX_BATCH as u64, actual as u64);
             Some(Answers::One(refused(Id::null(), RpcError::invalid_request(&error, at.request_id))))
         }
-        Ok(Message::Single(request)) => answer_one(at, request, at.is_admitted).await.map(Answers::One),
+        Ok(Message::Single(request)) => {
+            answer_one(at, request, at.is_admitted, DEADLINE).await.map(Answers::One)
+        }
         Ok(Message::Batch(_)) if at.key.is_some() => {
             let error =
                 Error::invalid("idempotency-key", "is for one request: give `idempotency_key` in params");
             Some(Answers::One(refused(Id::null(), RpcError::invalid_request(&error, at.request_id))))
         }
         Ok(Message::Batch(requests)) => {
+            let start = Instant::now();
             let mut answers = Vec::with_capacity(requests.len());
             for (place, request) in requests.into_iter().enumerate() {
-                answers.extend(answer_one(at, request, at.is_admitted && place == 0).await);
+                let left = BATCH_DEADLINE.saturating_sub(start.elapsed()).min(DEADLINE);
+                answers.extend(answer_one(at, request, at.is_admitted && place == 0, left).await);
             }
             Some(Answers::Many(answers))
                 .filter(|answers| !matches!(answers, Answers::Many(all) if all.is_empty()))
@@ -131,6 +139,7 @@ async fn answer_one(
     at: Surroundings<'_>,
     request: Result<Request, BadRequest>,
     is_admitted: bool,
+    deadline: Duration,
 ) -> Option<Answer> {
     let counted = if is_admitted { Ok(()) } else { at.app.limits.count(at.caller.claims().tenant) };
     let Request { id, method: name, params } = match request {
@@ -143,9 +152,11 @@ async fn answer_one(
         (_, Some(method)) => {
             let (app, caller) = (at.app.clone(), at.caller.clone());
             let call = Call { app, caller, params, key: at.key.map(str::to_owned) };
-            let result = tokio::time::timeout(DEADLINE, call.run(method)).await;
-            let result = result
-                .unwrap_or_else(|_| Err(Error::unavailable("the service, which is slow at the moment,")));
+            let slow = || Err(Error::unavailable("the service, which is slow at the moment,"));
+            let result = match deadline {
+                Duration::ZERO => slow(),
+                _ => tokio::time::timeout(deadline, call.run(method)).await.unwrap_or_else(|_| slow()),
+            };
             let outcome = result.as_ref().map_or_else(|error| error.code().to_owned(), |_| "ok".to_owned());
             metrics::counter!("memtide_rpc_requests_total", "method" => method.name, "outcome" => outcome)
                 .increment(1);

@@ -14,10 +14,13 @@ use crate::http::RequestId;
 use crate::http::extract::{Json, header_once, json_body};
 use crate::http::route::{Needs, Route};
 
+/// Where messages go.
+pub const PATH: &str = "/v1/rpc";
+
 /// The routes of this folder.
 pub const ROUTES: &[Route] = &[Route::new(
     Method::POST,
-    "/v1/rpc",
+    PATH,
     Needs::Capability,
     "Call methods of the memory protocol: one, or up to 50 in a batch",
     || post(call),
