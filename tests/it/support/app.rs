@@ -68,6 +68,16 @@ impl TestApp {
         Self { app, router, db }
     }
 
+    /// Starts the service without an embedder, on a Redis of the test's own.
+    pub async fn start_on_redis(url: &str) -> Self {
+        let url = Secret::new(url.to_owned());
+        Self::start_configured(Arc::new(Embedder::Off), |config| {
+            config.redis.urls = vec![url];
+            config.redis.is_cluster = false;
+        })
+        .await
+    }
+
     /// A second node on the same database, with the same secret and the same clock.
     pub async fn second_node(&self) -> (App, Router) {
         let metrics = PrometheusBuilder::new().build_recorder().handle();

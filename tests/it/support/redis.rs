@@ -106,6 +106,14 @@ impl TestRedis {
         command.query_async(&mut connect(&self.url()).await).await.unwrap()
     }
 
+    /// For how many microseconds it has run scripts.
+    pub async fn script_micros(&self) -> u64 {
+        let stats: String = self.ask(cmd("INFO").arg("commandstats")).await;
+        let of_scripts = stats.lines().filter(|line| line.starts_with("cmdstat_eval"));
+        let micros = of_scripts.filter_map(|line| line.split("usec=").nth(1)?.split(',').next());
+        micros.map(|micros| micros.parse::<u64>().unwrap()).sum()
+    }
+
     /// Ends it the hard way.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {

@@ -1,10 +1,7 @@
 //! Redis goes away, forgets, fills up, or is told to be read only (C119, C121, C123, A-023).
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use memtide::config::Secret;
-use memtide::embed::Embedder;
 use redis::cmd;
 use serde_json::json;
 
@@ -30,12 +27,7 @@ struct Stage {
 async fn stage(settings: &[&str]) -> Option<Stage> {
     let redis = TestRedis::start(settings).await?;
     let proxy = Proxy::start(redis.port).await;
-    let url = Secret::new(proxy.lead(&redis.url()));
-    let app = TestApp::start_configured(Arc::new(Embedder::Off), |config| {
-        config.redis.urls = vec![url];
-        config.redis.is_cluster = false;
-    })
-    .await;
+    let app = TestApp::start_on_redis(&proxy.lead(&redis.url())).await;
     let client = app.tenant("alice").await.client;
     client.inject("before", json!(1)).await.expect(200);
     Some(Stage { app, redis, proxy, client })

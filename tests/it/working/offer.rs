@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::engine::slow;
 use super::{OFFER, WORKSPACE};
+use crate::support::redis::TestRedis;
 use crate::support::{Client, TestApp};
 
 /// The reasons in order.
@@ -302,4 +303,45 @@ async fn without_an_embedder_a_goal_measures_nothing_and_directs_nothing_xb33() 
     assert_eq!(alice.get(WORKSPACE).await.expect(200)["items"][0]["relevance"], 0.5);
     alice.engine(json!({ "gate": { "type": "GoalDirected" } })).await;
     alice.post(OFFER, body).await.refused(503, "unavailable");
+}
+
+/// While a script runs, Redis serves nobody else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sixty_four_offers_to_a_full_workspace_take_little_longer_than_one_r16_r52() {
+    let Some(redis) = TestRedis::start(&[]).await else { return };
+    let app = TestApp::start_on_redis(&redis.url()).await;
+    let alice = app.tenant("alice").await.client;
+    let engine = json!({
+        "capacity": 1_024,
+        "capacity_metric": "Resource",
+        "decay": slow("Exponential", 1e-6),
+        "gate": { "type": "Open" },
+    });
+    alice.configure(json!({ "max_slots": 1_024, "engine": engine })).await;
+    let items = |ids: std::ops::Range<usize>, cost: f64| -> Value {
+        ids.map(|id| json!({ "id": format!("s{id}"), "value": 1, "cost": cost })).collect()
+    };
+    for start in (0..1_024).step_by(64) {
+        alice.offer(items(start..start + 64, 1.0)).await;
+    }
+    let took = async |items: Value| {
+        let before = redis.script_micros().await;
+        let reply = alice.offer(items).await;
+        (redis.script_micros().await - before, reply)
+    };
+    let mut new = 2_000;
+    for (case, cost, evicted) in [("refused", 1_025.0, 0), ("set again", 1.0, 0), ("displacing", 1.0, 64)] {
+        let (mut one, mut many) = (u64::MAX, u64::MAX);
+        for _ in 0..3 {
+            let start = if case == "set again" { 512 } else { new };
+            let (micros, _) = took(items(start..start + 1, cost)).await;
+            one = one.min(micros);
+            let (micros, reply) = took(items(start + 1..start + 65, cost)).await;
+            many = many.min(micros);
+            assert_eq!(reply["evicted"].as_array().unwrap().len(), evicted, "{case}");
+            new += 100;
+        }
+        eprintln!("{case}: one {one} us, 64 {many} us");
+        assert!(many < 8 * one, "{case}: one {one} us, 64 {many} us");
+    }
 }
