@@ -1,8 +1,8 @@
 -- Takes in what the gate admitted, item by item, in the order given; each makes room for itself by displacing the least
 -- active (XB-37, R-52). Answers for each whether it came in, and who had to go.
-local if_version, metric, capacity, protects, life = ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV[9] == '1', tonumber(ARGV[10])
-local law, parameter, tick, most = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
-local FIRST_ITEM, PLACES = 15, 12
+local if_version, metric, capacity, protects, life = ARGV[5], ARGV[6], tonumber(ARGV[7]), ARGV[8] == '1', tonumber(ARGV[9])
+local law, parameter, tick, most = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+local FIRST_ITEM, PLACES = 14, 12
 prune()
 if is_stale(if_version) then return finish('stale') end
 local offers, longest = {}, 0

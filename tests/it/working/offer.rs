@@ -99,7 +99,7 @@ async fn when_it_is_full_the_least_active_leaves_b012_xb37_z1_r52() {
     alice.post("/v1/working-memory/clear", json!({})).await.expect(200);
     for id in ["c", "b", "a"] {
         alice.offer(json!([{ "id": id, "value": 1 }])).await;
-        tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+        app.pass(0.01);
     }
     let reply = alice.offer(json!([{ "id": "d", "value": 1 }, { "id": "e", "value": 1 }])).await;
     assert_eq!(reply["evicted"], json!(["c", "b"]));
@@ -200,7 +200,7 @@ async fn bindings_keep_their_value_when_their_target_leaves_b033_xb45() {
     alice.clear("goal").await;
     expected[0]["target"] = Value::Null;
     assert_eq!(seen().await, expected);
-    tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+    app.pass(0.01);
     alice.inject("goal", json!("somebody else")).await.expect(200);
     alice.rehearse("clue").await.expect(200);
     assert_eq!(seen().await, expected, "another slot of that name is not the one that was bound");
@@ -343,5 +343,43 @@ async fn sixty_four_offers_to_a_full_workspace_take_little_longer_than_one_r16_r
         }
         eprintln!("{case}: one {one} us, 64 {many} us");
         assert!(many < 8 * one, "{case}: one {one} us, 64 {many} us");
+    }
+}
+
+/// Of the numbers that are stored, some have more than the 14 digits that cjson writes.
+#[tokio::test]
+async fn numbers_are_kept_to_the_last_digit_xb50_xb51_xb55() {
+    let app = TestApp::start_lexical().await;
+    let alice = app.tenant("alice").await.client;
+    let engine = json!({ "gate": { "type": "Open" }, "decay": slow("Exponential", 1e-6) });
+    alice.engine(engine).await;
+    let times = [
+        json!("9999-12-31T23:59:59.999Z"),
+        json!(253_402_300_799_i64),
+        json!(-62_135_596_800_i64),
+        json!(-1),
+    ];
+    for (number, time) in times.iter().enumerate() {
+        let exact = 0.123_456_789_012_345_67;
+        let item = json!({
+            "id": "a", "value": format!("at {time}"), "observed_at": time, "importance": exact, "relevance": exact,
+            "activation": 0.876_543_210_987_654_3, "cost": 0.1 + 0.2,
+        });
+        alice.offer(json!([item])).await;
+        let look = alice.get(WORKSPACE).await.expect(200);
+        let seen = &look["items"][0];
+        assert_eq!((&seen["importance"], &seen["relevance"]), (&json!(exact), &json!(exact)));
+        assert_eq!(
+            (&seen["activation"], &seen["cost"]),
+            (&json!(0.876_543_210_987_654_3), &json!(0.1 + 0.2))
+        );
+        let mut events = alice.events("/v1/working-memory/events").await;
+        assert_eq!(events.until("workspace").await["items"][0]["id"], "a");
+        alice.rehearse("a").await.expect(200);
+        let reply =
+            alice.post(super::CONSOLIDATE, json!({ "id": "a", "clear": number == 0 })).await.expect(200);
+        let path = format!("/v1/memory/items/{}", reply["memory_id"].as_str().unwrap());
+        let kept = alice.get(&path).await.expect(200)["record"]["context"]["observed_at"].clone();
+        assert_eq!(kept, if number == 0 { &times[1] } else { time }.clone());
     }
 }
