@@ -167,6 +167,8 @@ async fn what_may_have_been_done_is_not_done_twice_on_a_cluster_r16() {
     let app = TestApp::start_on_cluster(&proxy.lead(&redis.url())).await;
     let client = app.tenant("alice").await.client;
     is_back(&client).await;
+    // So that the node knows the script.
+    client.rehearse("s0").await.expect(200);
     let version = async || client.get(super::WORKSPACE).await.expect(200)["version"].as_u64().unwrap();
     for _ in 0..3 {
         let (before, calls) = (version().await, redis.script_calls().await);
