@@ -154,6 +154,7 @@ impl Permit {
     }
 
     /// The same reach, to look only: a permit to write would make the namespace.
+    #[must_use]
     pub fn to_read(&self) -> Self {
         Self { claims: Arc::clone(&self.claims), action: Action::Read }
     }
