@@ -122,6 +122,11 @@ elif [ -z "${MEMTIDE_TEST_PG_BIN:-}" ]; then
 fi
 # shellcheck disable=SC2034 # used by name; some tests start Redis servers of their own, and a Cluster
 MEMTIDE_TEST_REDIS_SERVER=$(test_redis_server)
+if [ -z "$MEMTIDE_TEST_REDIS_SERVER" ]; then
+    # shellcheck disable=SC2034
+    MEMTIDE_TEST_SKIP_REDIS=1
+    say "the tests that start a Redis of their own are skipped: MEMTIDE_TEST_REDIS_SERVER names no redis-server"
+fi
 write_env "$dev/test.env" DATABASE_URL DATABASE_ADMIN_URL REDIS_URL MEMTIDE_MODEL_DIR MEMTIDE_TEST_PG_BIN \
-    MEMTIDE_TEST_SKIP_PG MEMTIDE_TEST_REDIS_SERVER
+    MEMTIDE_TEST_SKIP_PG MEMTIDE_TEST_REDIS_SERVER MEMTIDE_TEST_SKIP_REDIS
 say "services are ready"

@@ -24,6 +24,10 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_millis(250);
 /// The connection's own patience: a little longer, so that it is this file that gives up.
 const SILENCE: Duration = Duration::from_millis(300);
 
+/// How long to wait before a Cluster is asked again that was about to move the keys.
+const REFUSED_PAUSES: [Duration; 3] =
+    [Duration::from_millis(5), Duration::from_millis(20), Duration::from_millis(50)];
+
 /// The connection to Redis, made when it is first needed and made again when it breaks. Cloning is cheap.
 #[derive(Clone)]
 pub struct Kv {
@@ -88,7 +92,8 @@ impl Kv {
 
     /// Sends a command and waits for its answer, 250 ms at most.
     pub async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T> {
-        Ok(self.try_ask(command).await?)
+        let link = self.link();
+        Ok(self.in_time(&link, link.way.ask(command)).await?)
     }
 
     /// Runs a script on some keys of one hash slot, whether or not the server knows it already; 250 ms at most.
@@ -104,24 +109,17 @@ impl Kv {
             arguments(&mut command);
             command
         };
-        match self.try_ask(&command("EVALSHA", &script.hash)).await {
-            // A server that was restarted, failed over or told to forget.
-            Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                self.ask(&command("EVAL", &script.code)).await
-            }
-            result => Ok(result?),
-        }
-    }
-
-    async fn try_ask<T: FromRedisValue>(&self, command: &Cmd) -> RedisResult<T> {
         let link = self.link();
         let ask = async {
-            match link.way.clone() {
-                Way::Server(mut server) => command.query_async(&mut server).await,
-                Way::Cluster(mut cluster) => command.query_async(&mut cluster).await,
+            match link.way.ask(&command("EVALSHA", &script.hash)).await {
+                // A server that was restarted, failed over or told to forget.
+                Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
+                    link.way.ask(&command("EVAL", &script.code)).await
+                }
+                result => result,
             }
         };
-        self.in_time(&link, ask).await
+        Ok(self.in_time(&link, ask).await?)
     }
 
     /// Asks the server, or any node of a Cluster.
@@ -192,16 +190,73 @@ impl Way {
         ConnectionManager::new_lazy_with_config(redis::Client::open(url)?, config).map(Self::Server)
     }
 
+    async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> RedisResult<T> {
+        match self.clone() {
+            Self::Server(mut server) => command.query_async(&mut server).await,
+            Self::Cluster(mut cluster) => ask_cluster(&mut cluster, command).await,
+        }
+    }
+
     fn cluster(config: &Redis) -> RedisResult<Self> {
         let client = ClusterClient::builder(config.urls.iter().map(Secret::expose))
             .connection_timeout(RESPONSE_TIMEOUT)
             .response_timeout(SILENCE)
-            .retries(3)
-            .min_retry_wait(5)
-            .max_retry_wait(50)
+            // The client would send again also what may have had its effect: `ask_cluster` knows better.
+            .retries(0)
             .build()?;
         let pending = client.get_pending_async_connection_with_config(ClusterConfig::new());
         Ok(Self::Cluster(pending))
+    }
+}
+
+/// Asks the node of a Cluster that is to hold the keys. What a node refuses because they are elsewhere, or on their way,
+/// had no effect and is sent again. Whatever else goes wrong, the command may have been carried out.
+async fn ask_cluster<T: FromRedisValue>(cluster: &mut ClusterConnection, command: &Cmd) -> RedisResult<T> {
+    for pause in REFUSED_PAUSES {
+        match command.query_async(cluster).await {
+            Err(error) if is_refused(&error) => {
+                let moved_to = error.redirect_node().filter(|_| is_asked_elsewhere(&error));
+                if let Some(node) = moved_to.and_then(|(address, _)| by_address(address)) {
+                    return follow(cluster, command, node).await;
+                }
+                tokio::time::sleep(pause).await;
+            }
+            result => return result,
+        }
+    }
+    command.query_async(cluster).await
+}
+
+/// Asks the node to which the keys are on their way.
+async fn follow<T: FromRedisValue>(
+    cluster: &mut ClusterConnection,
+    command: &Cmd,
+    node: SingleNodeRoutingInfo,
+) -> RedisResult<T> {
+    let mut pipeline = redis::pipe();
+    pipeline.cmd("ASKING").ignore().add_command(command.clone());
+    let answers = cluster.route_pipeline(pipeline, 1, 1, node).await?;
+    let answer = answers.into_iter().next().unwrap_or(Value::Nil);
+    Ok(T::from_redis_value(answer.extract_error()?)?)
+}
+
+fn by_address(address: &str) -> Option<SingleNodeRoutingInfo> {
+    let (host, port) = address.rsplit_once(':')?;
+    Some(SingleNodeRoutingInfo::ByAddress { host: host.to_owned(), port: port.parse().ok()? })
+}
+
+fn is_asked_elsewhere(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::Ask)
+}
+
+fn is_refused(error: &RedisError) -> bool {
+    use ServerErrorKind::{Ask, BusyLoading, ClusterDown, MasterDown, Moved, ReadOnly, TryAgain};
+    match error.kind() {
+        ErrorKind::Server(kind) => {
+            matches!(kind, Ask | BusyLoading | ClusterDown | MasterDown | Moved | ReadOnly | TryAgain)
+        }
+        // It was not sent: there is no connection to the node.
+        kind => kind == ErrorKind::ClusterConnectionNotFound,
     }
 }
 

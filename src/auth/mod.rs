@@ -153,6 +153,12 @@ impl Permit {
         self.action
     }
 
+    /// The same reach, to look only: a permit to write would make the namespace.
+    #[must_use]
+    pub fn to_read(&self) -> Self {
+        Self { claims: Arc::clone(&self.claims), action: Action::Read }
+    }
+
     /// The key or personal token behind the request.
     pub fn key(&self) -> KeyId {
         self.claims.key

@@ -10,6 +10,7 @@ use super::route::{Needs, Route};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller};
 use crate::error::Result;
+use crate::idempotency::Answer;
 use crate::working::attention::{self, ClearedAll, Focused, Meant, Rehearsed, Released, Whole};
 use crate::working::consolidate::{self, Consolidate, Consolidated};
 use crate::working::offer::{self, Offer, Offered};
@@ -109,8 +110,8 @@ async fn consolidate(
     State(app): State<App>,
     caller: Caller,
     once: Once<Consolidate>,
-) -> Result<Json<Consolidated>> {
-    consolidate::consolidate(&app, &caller, once.body, once.key).await.map(Json)
+) -> Result<Answer<Consolidated>> {
+    consolidate::consolidate(&app, &caller, once.body, once.key).await
 }
 
 async fn clear(State(app): State<App>, caller: Caller, once: Once<Whole>) -> Result<Json<ClearedAll>> {

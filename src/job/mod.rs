@@ -46,12 +46,12 @@ async fn tidy_often(app: &App) {
     run_task("expire candidates", candidate::sweep::expire(app)).await;
     run_task("remove old events", event::purge(app)).await;
     run_task("drop old idempotency keys", idempotency::purge(app)).await;
-    run_task("consolidate old slots", working::consolidate::promote(app)).await;
     run_task("erase what is left of erased tenants", tenant::sweep(app)).await;
 }
 
-/// Finding large namespaces reads the counters of all.
+/// Finding large namespaces reads the counters of all, finding old slots every namespace that is to consolidate them.
 async fn tidy_seldom(app: &App) {
+    run_task("consolidate old slots", working::consolidate::promote(app)).await;
     run_task("index large namespaces", memory::search::graph::mark(app)).await;
 }
 

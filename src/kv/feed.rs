@@ -3,13 +3,13 @@
 //! One connection listens for all; it is made when the first channel is wanted. Redis keeps nothing of what it
 //! publishes: after a break of the connection every listener is told that something may be missing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use redis::aio::{PubSubSink, PubSubStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, mpsc, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, broadcast, watch};
 
 use crate::error::{Error, Result};
 
@@ -19,8 +19,8 @@ const BEHIND: usize = 1_024;
 /// How long after a failure the next connection is tried.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// How long a connection may take to be made.
-const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a connection may take to be made, and to answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How many may listen at the same time.
 const LISTENERS: usize = 1_024;
@@ -44,21 +44,16 @@ pub struct Feeds(Arc<Shared>);
 struct Shared {
     clients: Vec<redis::Client>,
     channels: Mutex<Channels>,
+    /// Told when a channel is opened or closed.
+    changed: Notify,
     places: Arc<Semaphore>,
 }
 
 #[derive(Default)]
 struct Channels {
     open: HashMap<String, Channel>,
-    /// The task that listens, once somebody wanted to.
-    wishes: Option<mpsc::UnboundedSender<Wish>>,
-}
-
-impl Channels {
-    /// Tells the task that listens; if it is on its way out, the next one asks for everything that is open.
-    fn wish(&self, wish: Wish) {
-        self.wishes.as_ref().and_then(|wishes| wishes.send(wish).ok());
-    }
+    /// Whether there is a task that listens.
+    is_heard: bool,
 }
 
 /// One channel that somebody listens to.
@@ -79,11 +74,6 @@ impl Channel {
     }
 }
 
-enum Wish {
-    Open(String),
-    Close(String),
-}
-
 /// One listener of one channel.
 pub struct Feed {
     feeds: Feeds,
@@ -97,7 +87,7 @@ impl Feeds {
     /// Nobody listens yet. The servers are tried one after the other.
     pub fn new(clients: Vec<redis::Client>) -> Self {
         let places = Arc::new(Semaphore::new(LISTENERS));
-        Self(Arc::new(Shared { clients, channels: Mutex::default(), places }))
+        Self(Arc::new(Shared { clients, channels: Mutex::default(), changed: Notify::new(), places }))
     }
 
     /// Listens to a channel, unless too many do (503).
@@ -105,16 +95,15 @@ impl Feeds {
         let place = Arc::clone(&self.0.places).try_acquire_owned();
         let place = place.map_err(|_| Error::unavailable("a place among the listeners"))?;
         let mut channels = self.channels();
-        if channels.wishes.as_ref().is_none_or(mpsc::UnboundedSender::is_closed) {
-            let (wishes, granted) = mpsc::unbounded_channel();
-            channels.wishes = Some(wishes);
-            tokio::spawn(listen(Arc::clone(&self.0), granted));
+        if !channels.is_heard {
+            channels.is_heard = true;
+            tokio::spawn(listen(Arc::clone(&self.0)));
         }
         if !channels.open.contains_key(name) {
             let channel =
                 Channel { sender: broadcast::Sender::new(BEHIND), is_live: watch::Sender::new(false) };
             channels.open.insert(name.to_owned(), channel);
-            channels.wish(Wish::Open(name.to_owned()));
+            self.0.changed.notify_one();
         }
         let channel = &channels.open[name];
         let (receiver, is_live) = (Some(channel.sender.subscribe()), channel.is_live.subscribe());
@@ -145,20 +134,20 @@ impl Drop for Feed {
         let mut channels = self.feeds.channels();
         if channels.open.get(&self.channel).is_some_and(|channel| channel.sender.receiver_count() == 0) {
             channels.open.remove(&self.channel);
-            channels.wish(Wish::Close(self.channel.clone()));
+            self.feeds.0.changed.notify_one();
         }
     }
 }
 
 /// Keeps a connection while anybody listens.
-async fn listen(shared: Arc<Shared>, mut wishes: mpsc::UnboundedReceiver<Wish>) {
+async fn listen(shared: Arc<Shared>) {
     for attempt in 0_usize.. {
         let client = &shared.clients[attempt % shared.clients.len()];
-        let connection = tokio::time::timeout(CONNECT_TIMEOUT, client.get_async_pubsub()).await;
+        let connection = tokio::time::timeout(ANSWER_TIMEOUT, client.get_async_pubsub()).await;
         if let Ok(Ok(connection)) = connection {
             let (sink, stream) = connection.split();
-            let mut line = Line { shared: &shared, sink, is_first: attempt == 0 };
-            if line.hold(&mut wishes, stream).await.is_none() {
+            let mut line = Line { shared: &shared, sink, heard: HashSet::new(), may_miss: attempt > 0 };
+            if !line.hold(stream).await {
                 return;
             }
             shared.lost();
@@ -178,10 +167,8 @@ impl Shared {
     /// Whether nobody listens any more; the task then ends with its connection.
     fn is_idle(&self) -> bool {
         let mut channels = self.channels();
-        if channels.open.is_empty() {
-            channels.wishes = None;
-        }
-        channels.open.is_empty()
+        channels.is_heard = !channels.open.is_empty();
+        !channels.is_heard
     }
 
     fn lost(&self) {
@@ -189,77 +176,72 @@ impl Shared {
             channel.is_live.send_replace(false);
         }
     }
-
-    fn find(&self, name: &str) -> Option<Channel> {
-        self.channels().open.get(name).cloned()
-    }
 }
 
 /// The connection that listens for all.
 struct Line<'a> {
     shared: &'a Shared,
     sink: PubSubSink,
-    /// Before it, nothing was heard that could have been missed.
-    is_first: bool,
+    /// The channels that Redis sends.
+    heard: HashSet<String>,
+    /// Whether this line takes the place of another, so that what was published in between is lost.
+    may_miss: bool,
 }
 
 impl Line<'_> {
-    /// Passes messages on until the connection breaks; gives nothing when it is not needed any more.
-    async fn hold(
-        &mut self,
-        wishes: &mut mpsc::UnboundedReceiver<Wish>,
-        mut stream: PubSubStream,
-    ) -> Option<()> {
-        let open: Vec<String> = self.shared.channels().open.keys().cloned().collect();
-        for name in open {
-            if !self.subscribe(&name, !self.is_first).await {
-                return Some(());
+    /// Passes messages on until the connection breaks. Says whether anybody still listens.
+    async fn hold(&mut self, mut stream: PubSubStream) -> bool {
+        let mut is_whole = self.catch_up().await;
+        while is_whole {
+            if self.shared.is_idle() {
+                return false;
             }
-        }
-        loop {
-            let is_whole = tokio::select! {
+            is_whole = tokio::select! {
                 message = stream.next() => {
-                    let Some(message) = message else { return Some(()) };
+                    let Some(message) = message else { return true };
                     let text = String::from_utf8_lossy(message.get_payload_bytes()).into();
-                    let channel = self.shared.find(message.get_channel_name());
+                    let channels = self.shared.channels();
+                    let channel = channels.open.get(message.get_channel_name());
                     channel.and_then(|channel| channel.sender.send(Notice::Message(text)).ok());
                     true
                 }
-                wish = wishes.recv() => self.grant(wish?).await,
-                () = tokio::time::sleep(PING_EVERY) => {
-                    let ping = tokio::time::timeout(CONNECT_TIMEOUT, self.sink.ping::<redis::Value>()).await;
-                    matches!(ping, Ok(Ok(_)))
-                }
+                () = self.shared.changed.notified() => self.catch_up().await,
+                () = tokio::time::sleep(PING_EVERY) => is_answered(self.sink.ping::<redis::Value>()).await,
             };
-            if !is_whole {
-                return Some(());
-            }
-            if self.shared.is_idle() {
-                return None;
-            }
         }
+        true
     }
 
-    /// Says whether the connection still works.
-    async fn grant(&mut self, wish: Wish) -> bool {
-        match wish {
-            Wish::Open(name) => self.subscribe(&name, false).await,
-            // Somebody may have opened it again in the meantime.
-            Wish::Close(name) if self.shared.find(&name).is_none() => {
-                self.sink.unsubscribe(&name).await.is_ok()
-            }
-            Wish::Close(_) => true,
+    /// Asks Redis for the channels that are open, and for no others. Says whether the connection still works.
+    async fn catch_up(&mut self) -> bool {
+        let (wanted, unwanted) = self.difference();
+        if !wanted.is_empty() && !is_answered(self.sink.subscribe(&wanted)).await
+            || !unwanted.is_empty() && !is_answered(self.sink.unsubscribe(&unwanted)).await
+        {
+            return false;
         }
+        self.heard.extend(wanted);
+        self.heard.retain(|name| !unwanted.contains(name));
+        // Also one that was closed and opened again in the meantime.
+        for (name, channel) in &self.shared.channels().open {
+            if self.heard.contains(name) && !*channel.is_live.borrow() {
+                channel.is_heard(self.may_miss);
+            }
+        }
+        self.may_miss = false;
+        true
     }
 
-    async fn subscribe(&mut self, name: &str, may_miss: bool) -> bool {
-        let Some(channel) = self.shared.find(name) else { return true };
-        let is_done = self.sink.subscribe(name).await.is_ok();
-        if is_done {
-            channel.is_heard(may_miss);
-        }
-        is_done
+    fn difference(&self) -> (Vec<String>, Vec<String>) {
+        let open = &self.shared.channels().open;
+        let wanted = open.keys().filter(|&name| !self.heard.contains(name)).cloned().collect();
+        let unwanted = self.heard.iter().filter(|&name| !open.contains_key(name)).cloned().collect();
+        (wanted, unwanted)
     }
+}
+
+async fn is_answered<T>(ask: impl Future<Output = redis::RedisResult<T>>) -> bool {
+    matches!(tokio::time::timeout(ANSWER_TIMEOUT, ask).await, Ok(Ok(_)))
 }
 
 impl std::fmt::Debug for Feeds {

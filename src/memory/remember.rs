@@ -12,7 +12,7 @@ use crate::db::with_retry;
 use crate::embed::Embedded;
 use crate::error::{Error, ErrorReport, Result};
 use crate::id::MemoryId;
-use crate::idempotency::{self, Answer, Key};
+use crate::idempotency::{self, Answer, Claim, Key};
 use crate::time::UnixTime;
 
 /// How many records one batch holds, at most.
@@ -139,23 +139,37 @@ async fn remember_embedded(
     embedded: Option<Embedded>,
 ) -> Result<Answer<Remembered>> {
     idempotency::run(app, permit, key, |claim| async move {
-        let mut drafts = [Draft::check(app, permit, new)?];
-        if let (Some(embedded), [draft]) = (embedded, &mut drafts) {
-            (draft.embedding, draft.truncated) = (embedded.embedding, embedded.truncated);
-        }
-        write::embed(app, permit, &mut drafts).await?;
-        with_retry(|| async {
-            let mut tx = app.db.begin(permit).await?;
-            let mut changes = Changes::new(permit, app.clock.now());
-            let mut results = write::remember(&mut tx, permit, &mut changes, &drafts).await?;
-            let body = results.pop().ok_or_else(|| Error::internal("no result for a record"))??;
-            let answer = if body.created { Answer::created(body) } else { Answer::ok(body) };
-            changes.write(&mut tx).await?;
-            claim.settle(&mut tx, permit, &answer).await?;
-            tx.commit().await?;
-            Ok(answer)
-        })
-        .await
+        let answer = |body: Remembered| if body.created { Answer::created(body) } else { Answer::ok(body) };
+        remember_claimed(app, permit, new, embedded, &claim, answer).await
+    })
+    .await
+}
+
+/// Remembers as part of an operation that has claimed its key: the answer it is going to give is settled together with
+/// the record.
+pub async fn remember_claimed<T: Serialize>(
+    app: &App,
+    permit: &Permit,
+    new: Remember,
+    embedded: Option<Embedded>,
+    claim: &Claim,
+    answer: impl Fn(Remembered) -> Answer<T>,
+) -> Result<Answer<T>> {
+    let mut drafts = [Draft::check(app, permit, new)?];
+    if let (Some(embedded), [draft]) = (embedded, &mut drafts) {
+        (draft.embedding, draft.truncated) = (embedded.embedding, embedded.truncated);
+    }
+    write::embed(app, permit, &mut drafts).await?;
+    with_retry(|| async {
+        let mut tx = app.db.begin(permit).await?;
+        let mut changes = Changes::new(permit, app.clock.now());
+        let mut results = write::remember(&mut tx, permit, &mut changes, &drafts).await?;
+        let body = results.pop().ok_or_else(|| Error::internal("no result for a record"))??;
+        let answer = answer(body);
+        changes.write(&mut tx).await?;
+        claim.settle(&mut tx, permit, &answer).await?;
+        tx.commit().await?;
+        Ok(answer)
     })
     .await
 }

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::settings::{Isolation, WorkingMemoryConfig};
-use super::store::{self, Reply, Store};
-use super::{check_slot_id, config, event};
+use super::store::{self, Reply};
+use super::{check_slot_id, event, open};
 use crate::app::App;
-use crate::auth::{Action, Area, Caller};
+use crate::auth::{Action, Caller};
 use crate::error::{Error, Result};
 
 /// A slot meant by its id.
@@ -78,11 +78,10 @@ pub struct ClearedAll {
 
 /// Raises an item's activation, and starts its clock again (XB-24).
 pub async fn rehearse(app: &App, caller: &Caller, meant: Meant) -> Result<Rehearsed> {
-    let permit = caller.permit(Action::Write, Area::Working)?;
-    let config = config::of(app, permit.tenant()).await?;
-    let engine = &config.engine;
-    let arguments = [
-        checked(&meant, &config)?,
+    let store = open(app, caller, Action::Write).await?;
+    let engine = &store.config.engine;
+    let arguments = vec![
+        checked(&meant, &store.config)?,
         version(meant.if_version),
         u8::from(engine.protect_injected).to_string(),
         engine.decay.law.number().to_string(),
@@ -92,7 +91,7 @@ pub async fn rehearse(app: &App, caller: &Caller, meant: Meant) -> Result<Rehear
         engine.evict_below.to_string(),
         event::rehearsed(&meant.id, &engine.decay)?,
     ];
-    let mut reply = there(Store::new(app, &permit, &config).step(&store::REHEARSE, &arguments).await?)?;
+    let mut reply = there(store.step(&store::REHEARSE, arguments).await?)?;
     let activation: String = reply.get(0)?;
     let activation = activation.parse().map_err(Error::internal)?;
     Ok(Rehearsed { ok: true, id: meant.id, activation, version: reply.version })
@@ -100,31 +99,28 @@ pub async fn rehearse(app: &App, caller: &Caller, meant: Meant) -> Result<Rehear
 
 /// Puts an item into focus, in the place of any other.
 pub async fn focus(app: &App, caller: &Caller, meant: Meant) -> Result<Focused> {
-    let permit = caller.permit(Action::Write, Area::Working)?;
-    let config = config::of(app, permit.tenant()).await?;
-    let arguments = [checked(&meant, &config)?, version(meant.if_version)];
-    let reply = there(Store::new(app, &permit, &config).step(&store::FOCUS, &arguments).await?)?;
+    let store = open(app, caller, Action::Write).await?;
+    let arguments = vec![checked(&meant, &store.config)?, version(meant.if_version)];
+    let reply = there(store.step(&store::FOCUS, arguments).await?)?;
     Ok(Focused { ok: true, focus: meant.id, version: reply.version })
 }
 
 /// Lets go of what is in focus, if anything is.
 pub async fn release(app: &App, caller: &Caller, whole: &Whole) -> Result<Released> {
-    let permit = caller.permit(Action::Write, Area::Working)?;
-    let config = config::of(app, permit.tenant()).await?;
-    check_version(&config, whole.if_version)?;
-    let arguments = [version(whole.if_version)];
-    let mut reply = there(Store::new(app, &permit, &config).step(&store::RELEASE, &arguments).await?)?;
+    let store = open(app, caller, Action::Write).await?;
+    check_version(&store.config, whole.if_version)?;
+    let arguments = vec![version(whole.if_version)];
+    let mut reply = there(store.step(&store::RELEASE, arguments).await?)?;
     let released = Some(reply.get::<String>(0)?).filter(|id| !id.is_empty());
     Ok(Released { ok: true, released, version: reply.version })
 }
 
 /// Takes out everything, the injected slots as well.
 pub async fn clear(app: &App, caller: &Caller, whole: &Whole) -> Result<ClearedAll> {
-    let permit = caller.permit(Action::Delete, Area::Working)?;
-    let config = config::of(app, permit.tenant()).await?;
-    check_version(&config, whole.if_version)?;
-    let arguments = [version(whole.if_version)];
-    let mut reply = there(Store::new(app, &permit, &config).step(&store::CLEAR_ALL, &arguments).await?)?;
+    let store = open(app, caller, Action::Delete).await?;
+    check_version(&store.config, whole.if_version)?;
+    let arguments = vec![version(whole.if_version)];
+    let mut reply = there(store.step(&store::CLEAR_ALL, arguments).await?)?;
     Ok(ClearedAll { ok: true, removed: reply.get(0)?, version: reply.version })
 }
 

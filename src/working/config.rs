@@ -1,7 +1,7 @@
 //! A tenant's settings on every node: read when they are first needed, and again when somebody changed some (XA-C8).
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use moka::sync::Cache;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::config_store as store;
 use super::settings::WorkingMemoryConfig;
 use crate::app::App;
-use crate::auth::{Action, Caller, OperatorPermit};
+use crate::auth::{Action, Caller, Permit};
 use crate::error::{Error, Result};
 use crate::id::TenantId;
 
@@ -35,13 +35,37 @@ const READ_TIMEOUT: Duration = Duration::from_millis(500);
 pub struct Configs {
     /// Rises with every word of a change, of whichever tenant: changes are rare, and one look each is cheap.
     generation: AtomicU64,
-    known: Cache<TenantId, Known>,
+    tenants: Cache<TenantId, Arc<Tenant>>,
+}
+
+#[derive(Debug, Default)]
+struct Tenant {
+    known: Mutex<Option<Known>>,
+    /// Held by the one who looks; the others wait for what it finds.
+    turn: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Clone)]
 struct Known {
     generation: u64,
     config: Arc<WorkingMemoryConfig>,
+}
+
+impl Tenant {
+    fn known(&self) -> MutexGuard<'_, Option<Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, generation: u64) -> Option<Arc<WorkingMemoryConfig>> {
+        self.known()
+            .as_ref()
+            .filter(|known| known.generation >= generation)
+            .map(|known| Arc::clone(&known.config))
+    }
+
+    fn know(&self, generation: u64, config: &Arc<WorkingMemoryConfig>) {
+        *self.known() = Some(Known { generation, config: Arc::clone(config) });
+    }
 }
 
 /// The settings as they now are.
@@ -56,7 +80,7 @@ pub struct ConfigReply {
 impl Configs {
     /// Nothing is known yet.
     pub fn new() -> Self {
-        Self { generation: AtomicU64::new(0), known: Cache::new(KEPT) }
+        Self { generation: AtomicU64::new(0), tenants: Cache::new(KEPT) }
     }
 
     fn renew(&self) {
@@ -71,29 +95,36 @@ impl Default for Configs {
 }
 
 /// The tenant's settings.
-pub(super) async fn of(app: &App, tenant: TenantId) -> Result<Arc<WorkingMemoryConfig>> {
+pub(super) async fn of(app: &App, permit: &Permit) -> Result<Arc<WorkingMemoryConfig>> {
     // Taken before the look, so that a change during it is looked for again.
     let generation = app.working.configs.generation.load(Ordering::Acquire);
-    let known = app.working.configs.known.get(&tenant);
-    if let Some(known) = known.as_ref().filter(|known| known.generation == generation) {
-        return Ok(Arc::clone(&known.config));
+    let tenant = app.working.configs.tenants.get_with(permit.tenant(), Arc::default);
+    if let Some(config) = tenant.find(generation) {
+        return Ok(config);
     }
-    let read = tokio::time::timeout(READ_TIMEOUT, read(app, tenant)).await;
-    let config = match (read.unwrap_or_else(|_| Err(Error::unavailable("the database"))), known) {
-        (Ok(config), _) => Arc::new(config),
-        (Err(error @ Error::Unavailable { .. }), Some(known)) => {
-            tracing::warn!(%error, "working-memory settings cannot be looked up; the last known stand");
-            known.config
+    let look = async {
+        let _turn = tenant.turn.lock().await;
+        if let Some(config) = tenant.find(generation) {
+            return Ok(config);
         }
-        (Err(error), _) => return Err(error),
+        let config = Arc::new(read(app, permit).await?);
+        tenant.know(generation, &config);
+        Ok(config)
     };
-    app.working.configs.known.insert(tenant, Known { generation, config: Arc::clone(&config) });
-    Ok(config)
+    let found = tokio::time::timeout(READ_TIMEOUT, look).await;
+    match (found.unwrap_or_else(|_| Err(Error::unavailable("the database"))), tenant.find(0)) {
+        (Err(error @ Error::Unavailable { .. }), Some(config)) => {
+            tracing::warn!(%error, "working-memory settings cannot be looked up; the last known stand");
+            tenant.know(generation, &config);
+            Ok(config)
+        }
+        (found, _) => found,
+    }
 }
 
-async fn read(app: &App, tenant: TenantId) -> Result<WorkingMemoryConfig> {
-    let mut tx = app.db.begin_operator(&OperatorPermit::service()).await?;
-    let found = store::find(&mut tx, tenant).await?;
+async fn read(app: &App, permit: &Permit) -> Result<WorkingMemoryConfig> {
+    let mut tx = app.db.begin(&permit.to_read()).await?;
+    let found = store::find(&mut tx).await?;
     tx.commit().await?;
     let Some(found) = found else { return Ok(WorkingMemoryConfig::default()) };
     serde_json::from_value(found)
@@ -102,8 +133,7 @@ async fn read(app: &App, tenant: TenantId) -> Result<WorkingMemoryConfig> {
 
 /// The tenant's settings, for who may change them.
 pub async fn get(app: &App, caller: &Caller) -> Result<WorkingMemoryConfig> {
-    let permit = caller.control(Action::Read)?;
-    read(app, permit.tenant()).await
+    read(app, &caller.control(Action::Read)?).await
 }
 
 /// Replaces all settings. Touches no slot.

@@ -13,9 +13,9 @@ use crate::id::TenantId;
 pub const CHANNEL: &str = "memtide_working";
 
 /// What a tenant has set, if anything.
-pub async fn find(tx: &mut OperatorTx, tenant: TenantId) -> Result<Option<Value>> {
+pub async fn find(tx: &mut TenantTx) -> Result<Option<Value>> {
     let config =
-        sqlx::query_scalar!("SELECT config FROM working_memory_configs WHERE tenant_id = $1", tenant.uuid())
+        sqlx::query_scalar!("SELECT config FROM working_memory_configs WHERE tenant_id = $1", tx.tenant())
             .fetch_optional(&mut **tx)
             .await?;
     Ok(config)

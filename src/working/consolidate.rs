@@ -3,19 +3,20 @@
 use moka::sync::Cache;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::attention::check_version;
-use super::item::Item;
+use super::item::{self, Item};
 use super::store::{self, Store};
-use super::workspace::{Picture, picture};
-use super::{check_slot_id, config, config_store};
+use super::workspace::picture;
+use super::{check_slot_id, config_store, reach};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller, Namespace, OperatorPermit, Permit};
 use crate::error::{Error, Result};
 use crate::id::{MemoryId, TenantId};
-use crate::idempotency::Key;
-use crate::memory::remember::{self, Remember};
+use crate::idempotency::{self, Answer, Key};
+use crate::memory::remember::{self, Remember, Remembered, remember_claimed};
 use crate::memory::{Category, Context, Scope, ScopeKind};
 use crate::time::UnixTime;
 
@@ -64,35 +65,43 @@ pub struct Consolidated {
 
 /// Remembers a slot as a durable record, the same way as any other record, and takes it out unless told otherwise.
 ///
-/// Sent again after a break it finds the record it made before. The slot is left where it is when it was changed while
-/// it was being remembered.
+/// Sent again after a break it finds the record it made before; with the same key it gives the first answer, though the
+/// slot is gone. The slot is left where it is when it was changed while it was being remembered.
 pub async fn consolidate(
     app: &App,
     caller: &Caller,
     wanted: Consolidate,
     key: Option<Key>,
-) -> Result<Consolidated> {
+) -> Result<Answer<Consolidated>> {
     let permit = caller.permit(Action::Read, Area::Working)?;
-    caller.permit(Action::Write, Area::Durable)?;
+    let durable = caller.permit(Action::Write, Area::Durable)?;
     if wanted.clear {
         caller.permit(Action::Delete, Area::Working)?;
     }
-    let config = config::of(app, permit.tenant()).await?;
-    check_slot_id(&wanted.id, config.max_slot_id_bytes)?;
-    check_version(&config, wanted.if_version)?;
+    let store = reach(app, &permit).await?;
+    check_slot_id(&wanted.id, store.config.max_slot_id_bytes)?;
+    check_version(&store.config, wanted.if_version)?;
     let scope = wanted.scope.clone().map_or_else(|| Ok(own_scope(&permit)), check_scope)?;
-    let picture = picture(app, &permit, &config).await?;
+    let (store, durable) = (&store, &durable);
+    let once = idempotency::run(app, durable, key, |claim| async move {
+        let item = find(store, &wanted).await?;
+        let new = describe(&item, scope, wanted.category)?;
+        let answer = |made: Remembered| Answer::ok(Consolidated { ok: true, memory_id: made.record.id });
+        let answer = remember_claimed(app, durable, new, None, &claim, answer).await?;
+        if wanted.clear {
+            store.step(&store::CLEAR, vec![wanted.id, item.as_stored]).await?;
+        }
+        Ok(answer)
+    });
+    Box::pin(once).await
+}
+
+async fn find(store: &Store, wanted: &Consolidate) -> Result<Item> {
+    let picture = picture(store).await?;
     if wanted.if_version.is_some_and(|version| version != picture.version) {
         return Err(Error::Conflict(format!("the workspace is at version {}", picture.version).into()));
     }
-    let item = find(picture, &wanted.id)?;
-    let new = describe(&item, scope, wanted.category)?;
-    let remembered = Box::pin(remember::remember(app, caller, new, key)).await?.body;
-    if wanted.clear {
-        let arguments = [wanted.id, item.as_stored];
-        Store::new(app, &permit, &config).step(&store::CLEAR, &arguments).await?;
-    }
-    Ok(Consolidated { ok: true, memory_id: remembered.record.id })
+    picture.items.into_iter().find(|item| item.id == wanted.id).ok_or(Error::NotFound("slot"))
 }
 
 /// Remembers, in the name of the system, what has been in a workspace for as long as its tenant said (XB-19). The slots
@@ -105,7 +114,14 @@ pub async fn promote(app: &App) -> Result<u64> {
     let mut made = 0;
     for tenant in tenants {
         for namespace in store::namespaces(app, tenant).await? {
-            made += promote_in(app, &service.caller_within(tenant, namespace)).await?;
+            match promote_in(app, &service.caller_within(tenant, namespace)).await {
+                Ok(count) => made += count,
+                Err(error) => {
+                    tracing::warn!(%error, tenant.id = %tenant, "the old slots of a namespace have to wait");
+                    // It may be this namespace alone. When everything is away, so are the others.
+                    app.kv.ping().await?;
+                }
+            }
         }
     }
     Ok(made)
@@ -113,18 +129,25 @@ pub async fn promote(app: &App) -> Result<u64> {
 
 async fn promote_in(app: &App, caller: &Caller) -> Result<u64> {
     let permit = caller.permit(Action::Read, Area::Working)?;
-    let config = config::of(app, permit.tenant()).await?;
-    let Some(after_s) = config.engine.consolidate_after_seconds else { return Ok(0) };
+    let store = reach(app, &permit).await?;
+    let Some(after_s) = store.config.engine.consolidate_after_seconds else { return Ok(0) };
     let after_ms = i64::try_from(after_s.saturating_mul(1_000)).unwrap_or(i64::MAX);
+    let mut reply = store.step(&store::ITEMS, Vec::new()).await?;
+    let now_ms = reply.now_ms;
     let mut made = 0;
-    let picture = picture(app, &permit, &config).await?;
-    let old = picture.items.iter().filter(|item| picture.now_ms.saturating_sub(item.created_ms) >= after_ms);
-    for item in old {
+    for mut item in item::without_values(reply.get(0)?)? {
         let place = (permit.tenant(), permit.namespace().clone(), item.id.clone(), item.set_ms);
-        if app.working.promoted.0.contains_key(&place) {
+        let is_due = now_ms.saturating_sub(item.created_ms) >= after_ms;
+        if !is_due || app.working.promoted.0.contains_key(&place) {
             continue;
         }
-        let new = describe(item, own_scope(&permit), None)?;
+        let mut reply = store.step(&store::READ, vec![item.id.clone()]).await?;
+        if reply.outcome == "absent" || reply.get::<String>(0)? != item.as_stored {
+            // It was changed just now; the next look finds it as it is.
+            continue;
+        }
+        item.value = RawValue::from_string(reply.get(1)?).map_err(Error::internal)?;
+        let new = describe(&item, own_scope(&permit), None)?;
         match Box::pin(remember::remember(app, caller, new, None)).await {
             Ok(remembered) => made += u64::from(remembered.body.created),
             Err(error @ (Error::Unavailable { .. } | Error::Internal(_))) => return Err(error),
@@ -133,10 +156,6 @@ async fn promote_in(app: &App, caller: &Caller) -> Result<u64> {
         app.working.promoted.0.insert(place, ());
     }
     Ok(made)
-}
-
-fn find(picture: Picture, id: &str) -> Result<Item> {
-    picture.items.into_iter().find(|item| item.id == id).ok_or(Error::NotFound("slot"))
 }
 
 fn own_scope(permit: &Permit) -> Scope {

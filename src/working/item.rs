@@ -95,6 +95,16 @@ pub fn parse(hash: Vec<String>) -> Result<Vec<Item>> {
     Ok(items)
 }
 
+/// The items alone, each id followed by what is stored; their values are null.
+pub fn without_values(stored: Vec<String>) -> Result<Vec<Item>> {
+    let (mut items, mut members) = (Vec::with_capacity(stored.len() / 2), stored.into_iter());
+    while let (Some(id), Some(stored)) = (members.next(), members.next()) {
+        items.push(read(id, "null".to_owned(), stored)?);
+    }
+    resolve(&mut items);
+    Ok(items)
+}
+
 /// The values alone, in the byte order of their ids.
 pub fn values(hash: Vec<String>) -> Result<Vec<(String, Box<RawValue>)>> {
     let mut values = Vec::with_capacity(hash.len() / 4);

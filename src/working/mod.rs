@@ -25,7 +25,9 @@ mod store;
 pub mod watch;
 pub mod workspace;
 
+use self::store::Store;
 use crate::app::App;
+use crate::auth::{Action, Area, Caller, Permit};
 use crate::error::{Error, Result};
 use crate::id::TenantId;
 
@@ -39,6 +41,16 @@ pub struct Node {
 /// Removes everything of a tenant that was erased. Gives how many namespaces it had.
 pub async fn erase(app: &App, tenant: TenantId) -> Result<u64> {
     store::erase(app, tenant).await
+}
+
+/// The caller's workspace, if it may do this there, under the settings that hold for it.
+async fn open(app: &App, caller: &Caller, action: Action) -> Result<Store> {
+    reach(app, &caller.permit(action, Area::Working)?).await
+}
+
+/// The workspace that a permit reaches.
+async fn reach(app: &App, permit: &Permit) -> Result<Store> {
+    Ok(Store::new(app, permit, config::of(app, permit).await?))
 }
 
 /// Refuses an id that is empty, blank, too long, or holds characters that do not show (A-504, XA-C9).

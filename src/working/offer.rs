@@ -11,10 +11,9 @@ use super::decay::Law;
 use super::gate::{self, Candidate, Reason};
 use super::settings::{Gate, MAX_SLOTS, WorkingMemoryConfig};
 use super::slots::check_value;
-use super::store::{self, Store};
-use super::{check_slot_id, config, event};
+use super::{check_slot_id, event, open, store};
 use crate::app::App;
-use crate::auth::{Action, Area, Caller};
+use crate::auth::{Action, Caller};
 use crate::embed::Embedding;
 use crate::error::{Error, Result};
 use crate::id::TenantId;
@@ -112,14 +111,14 @@ pub struct Verdict {
 ///
 /// GoalDirected needs a goal (400) and an embedder (503).
 pub async fn offer(app: &App, caller: &Caller, mut offer: Offer) -> Result<Offered> {
-    let permit = caller.permit(Action::Write, Area::Working)?;
-    let config = config::of(app, permit.tenant()).await?;
-    check_version(&config, offer.if_version)?;
-    let values = check(&mut offer, &config)?;
-    let relevances = measure(app, permit.tenant(), &offer, &values, &config).await?;
+    let store = open(app, caller, Action::Write).await?;
+    let config = &store.config;
+    check_version(config, offer.if_version)?;
+    let values = check(&mut offer, config)?;
+    let relevances = measure(app, caller.claims().tenant, &offer, &values, config).await?;
     let now_ms = app.clock.now().timestamp_millis();
-    let (candidates, reasons) = judge(&offer, &relevances, &config, now_ms)?;
-    let mut arguments = settings(&config, offer.if_version);
+    let (candidates, reasons) = judge(&offer, &relevances, config, now_ms)?;
+    let mut arguments = settings(config, offer.if_version);
     for (place, item) in offer.items.iter().enumerate() {
         let judged = Judged {
             value: &values[place],
@@ -127,9 +126,9 @@ pub async fn offer(app: &App, caller: &Caller, mut offer: Offer) -> Result<Offer
             priority: candidates[place].priority,
             reason: reasons[place],
         };
-        arguments.extend(describe(item, &judged, &config)?);
+        arguments.extend(describe(item, &judged, config)?);
     }
-    let mut reply = Store::new(app, &permit, &config).step(&store::OFFER, &arguments).await?;
+    let mut reply = store.step(&store::OFFER, arguments).await?;
     if reply.outcome == "stale" {
         return Err(stale(&reply));
     }

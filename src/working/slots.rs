@@ -8,10 +8,9 @@ use serde_json::value::RawValue;
 
 use super::activation::Trace;
 use super::settings::WorkingMemoryConfig;
-use super::store::{self, Store};
-use super::{check_slot_id, config, event, item};
+use super::{check_slot_id, event, item, open, store};
 use crate::app::App;
-use crate::auth::{Action, Area, Caller};
+use crate::auth::{Action, Caller};
 use crate::error::{Error, Fault, Result};
 
 /// A slot to be set.
@@ -83,10 +82,10 @@ pub struct Stats {
 ///
 /// Refused in this order: the id (400), the size (413), too many namespaces (409), too many slots (409).
 pub async fn inject(app: &App, caller: &Caller, new: Inject) -> Result<Injected> {
-    let permit = caller.permit(Action::Write, Area::Working)?;
-    let config = config::of(app, permit.tenant()).await?;
+    let store = open(app, caller, Action::Write).await?;
+    let config = &store.config;
     check_slot_id(&new.id, config.max_slot_id_bytes)?;
-    let value = check_value(&new.value, &config)?;
+    let value = check_value(&new.value, config)?;
     let now = app.clock.now();
     let ends = expiry(now, config.ttl_seconds)?;
     let life_ms = (ends - now).num_milliseconds();
@@ -96,7 +95,7 @@ pub async fn inject(app: &App, caller: &Caller, new: Inject) -> Result<Injected>
     let fade = trace.fades_after(&engine.decay, engine.evict_below, 0, life_ms);
     let fade = fade.filter(|_| !engine.protect_injected).unwrap_or(-1);
     let event = event::admitted(&new.id, true, &engine.decay, None)?;
-    let arguments = [
+    let arguments = vec![
         new.id.clone(),
         value,
         config.max_slots.to_string(),
@@ -108,7 +107,7 @@ pub async fn inject(app: &App, caller: &Caller, new: Inject) -> Result<Injected>
         engine.decay.tick_ms.to_string(),
         event,
     ];
-    match Store::new(app, &permit, &config).step(&store::INJECT, &arguments).await?.outcome.as_str() {
+    match store.step(&store::INJECT, arguments).await?.outcome.as_str() {
         "full" => Err(Error::Capacity("working memory namespace slot capacity exceeded")),
         _ => Ok(Injected { ok: true, id: new.id }),
     }
@@ -137,19 +136,17 @@ fn expiry(now: DateTime<Utc>, ttl_seconds: u64) -> Result<DateTime<Utc>> {
 
 /// Takes a slot out, if it is there.
 pub async fn clear(app: &App, caller: &Caller, clear: &Clear) -> Result<Cleared> {
-    let permit = caller.permit(Action::Delete, Area::Working)?;
-    let config = config::of(app, permit.tenant()).await?;
-    check_slot_id(&clear.id, config.max_slot_id_bytes)?;
-    let arguments = [clear.id.clone(), String::new()];
-    let reply = Store::new(app, &permit, &config).step(&store::CLEAR, &arguments).await?;
+    let store = open(app, caller, Action::Delete).await?;
+    check_slot_id(&clear.id, store.config.max_slot_id_bytes)?;
+    let arguments = vec![clear.id.clone(), String::new()];
+    let reply = store.step(&store::CLEAR, arguments).await?;
     Ok(Cleared { ok: true, removed: reply.outcome == "ok" })
 }
 
 /// The slots of the caller's namespace whose time is not over. Nothing is refreshed by being listed.
 pub async fn list(app: &App, caller: &Caller) -> Result<Slots> {
-    let permit = caller.permit(Action::Read, Area::Working)?;
-    let config = config::of(app, permit.tenant()).await?;
-    let mut reply = Store::new(app, &permit, &config).step(&store::LOOK, &[]).await?;
+    let store = open(app, caller, Action::Read).await?;
+    let mut reply = store.step(&store::LOOK, Vec::new()).await?;
     let values = item::values(reply.get(3)?)?;
     let slots: Vec<Slot> = values.into_iter().map(|(id, value)| Slot { id, value }).collect();
     Ok(Slots { count: slots.len(), slots })
@@ -157,10 +154,9 @@ pub async fn list(app: &App, caller: &Caller) -> Result<Slots> {
 
 /// How full the caller's namespace is.
 pub async fn stats(app: &App, caller: &Caller) -> Result<Stats> {
-    let permit = caller.permit(Action::Read, Area::Working)?;
-    let config = config::of(app, permit.tenant()).await?;
-    let mut reply = Store::new(app, &permit, &config).step(&store::COUNT, &[]).await?;
-    Ok(Stats::new(reply.get(0)?, config.max_slots))
+    let store = open(app, caller, Action::Read).await?;
+    let mut reply = store.step(&store::COUNT, Vec::new()).await?;
+    Ok(Stats::new(reply.get(0)?, store.config.max_slots))
 }
 
 impl Stats {

@@ -6,15 +6,16 @@
 //! | `wm:{<tenant>:<namespace>}:activation` | a sorted set: the slots by how long they stay active |
 //! | `wm:{<tenant>:<namespace>}:snapshots` | what the workspace looked like to whoever asked for a snapshot |
 //! | `wm:{<tenant>}:namespaces` | the tenant's namespaces, by the time until which each is counted |
-//! | `wm:{<tenant>}:notes` | what is known of each: version, writers under way |
+//! | `wm:{<tenant>}:notes` | what was told of each, and writers under way |
 //!
 //! What stands in braces decides which node of a Cluster holds the key, so that every script has its keys on one node.
 //! The time is Redis' own, moved by the clock's shift: it does not depend on whose server asks.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use redis::{Cmd, FromRedisValue, Value, cmd};
+use tracing::Instrument;
 
 use super::settings::WorkingMemoryConfig;
 use crate::app::App;
@@ -33,10 +34,14 @@ pub(super) static CLEAR_ALL: LazyLock<Script> = LazyLock::new(|| step(&[include_
 pub(super) static FOCUS: LazyLock<Script> = LazyLock::new(|| step(&[include_str!("lua/focus.lua")]));
 pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| step(&[include_str!("lua/release.lua")]));
 pub(super) static LOOK: LazyLock<Script> = LazyLock::new(|| step(&[include_str!("lua/look.lua")]));
+pub(super) static ITEMS: LazyLock<Script> = LazyLock::new(|| step(&[include_str!("lua/items.lua")]));
+pub(super) static READ: LazyLock<Script> = LazyLock::new(|| step(&[include_str!("lua/read.lua")]));
 pub(super) static COUNT: LazyLock<Script> = LazyLock::new(|| step(&[include_str!("lua/count.lua")]));
 static RESERVE: LazyLock<Script> = LazyLock::new(|| Script::new(&[include_str!("lua/reserve.lua")]));
 static SETTLE: LazyLock<Script> = LazyLock::new(|| Script::new(&[include_str!("lua/settle.lua")]));
 static SNAPSHOT: LazyLock<Script> = LazyLock::new(|| Script::new(&[include_str!("lua/snapshot.lua")]));
+static FIND_SNAPSHOT: LazyLock<Script> =
+    LazyLock::new(|| Script::new(&[include_str!("lua/find_snapshot.lua")]));
 
 /// One step: what every step begins with, the laws where they are needed, and the step itself.
 fn step(parts: &[&str]) -> Script {
@@ -56,11 +61,11 @@ pub const MAX_SNAPSHOTS: usize = 16;
 pub const SNAPSHOT_LIFE: Duration = Duration::from_mins(1);
 
 /// The workspace of one namespace, and the settings that hold for it.
-pub(super) struct Store<'a> {
-    kv: &'a Kv,
+#[derive(Clone)]
+pub(super) struct Store {
+    pub config: Arc<WorkingMemoryConfig>,
+    kv: Kv,
     shift_ms: i64,
-    slack_ms: u64,
-    most: u64,
     tenant: TenantId,
     namespace: String,
 }
@@ -86,14 +91,13 @@ impl Reply {
     }
 }
 
-impl<'a> Store<'a> {
+impl Store {
     /// The workspace that a permit reaches.
-    pub fn new(app: &'a App, permit: &Permit, config: &WorkingMemoryConfig) -> Self {
+    pub fn new(app: &App, permit: &Permit, config: Arc<WorkingMemoryConfig>) -> Self {
         Self {
-            kv: &app.kv,
+            config,
+            kv: app.kv.clone(),
             shift_ms: app.clock.shifted_by().num_milliseconds(),
-            slack_ms: (config.ttl_seconds * 1_000 / SLACK_PART).max(1),
-            most: config.max_namespace_entries,
             tenant: permit.tenant(),
             namespace: permit.namespace().as_str().to_owned(),
         }
@@ -104,9 +108,16 @@ impl<'a> Store<'a> {
         format!("{}:events", self.stem())
     }
 
-    /// Does a step, counting the namespace first where that is needed.
-    pub async fn step(&self, script: &Script, arguments: &[String]) -> Result<Reply> {
-        let mut reply = self.try_step(script, 0, 0, arguments).await?;
+    /// Does a step, counting the namespace first where that is needed. It goes on to its end though nobody may wait for
+    /// it any more: what was reserved is then settled.
+    pub async fn step(&self, script: &'static Script, arguments: Vec<String>) -> Result<Reply> {
+        let store = self.clone();
+        let step = async move { store.step_and_settle(script, &arguments).await };
+        tokio::spawn(step.in_current_span()).await.map_err(Error::internal)?
+    }
+
+    async fn step_and_settle(&self, script: &Script, arguments: &[String]) -> Result<Reply> {
+        let mut reply = self.try_step(script, 0, arguments).await?;
         if reply.outcome != "unreserved" {
             if reply.is_lowered {
                 self.settle(&reply, false).await;
@@ -114,32 +125,24 @@ impl<'a> Store<'a> {
             return Ok(reply);
         }
         // Until the second attempt some time has passed, which may be more than the slack of a short life.
-        let margin = self.slack_ms.max(RETRY_MARGIN_MS);
+        let margin = self.slack_ms().max(RETRY_MARGIN_MS);
         let until = reply.get::<i64>(0)? + i64::try_from(margin).unwrap_or(i64::MAX);
-        let version = self.reserve(until).await?;
-        let result = self.try_step(script, until, version, arguments).await;
-        if let Ok(reply) = &result {
-            self.settle(reply, true).await;
-        }
-        match result {
+        self.reserve(until).await?;
+        let reply = self.try_step(script, until, arguments).await?;
+        self.settle(&reply, true).await;
+        if reply.outcome == "unreserved" {
             // It took longer than the whole life of a slot from the first look to the second.
-            Ok(reply) if reply.outcome == "unreserved" => Err(Error::unavailable("working memory")),
-            result => result,
+            return Err(Error::unavailable("working memory"));
         }
+        Ok(reply)
     }
 
-    async fn try_step(
-        &self,
-        script: &Script,
-        reserved: i64,
-        version: u64,
-        arguments: &[String],
-    ) -> Result<Reply> {
+    async fn try_step(&self, script: &Script, reserved: i64, arguments: &[String]) -> Result<Reply> {
         let channel = self.channel();
         let values: Vec<Value> = self
             .kv
             .run(script, &[&self.workspace(), &self.activations()], |command| {
-                command.arg(self.shift_ms).arg(&channel).arg(self.slack_ms).arg(reserved).arg(version);
+                command.arg(self.shift_ms).arg(&channel).arg(self.slack_ms()).arg(reserved);
                 command.arg(arguments);
             })
             .await?;
@@ -154,36 +157,42 @@ impl<'a> Store<'a> {
         Ok(reply)
     }
 
-    /// Counts this namespace until a time, or refuses when there are too many. Gives the version it had before.
-    async fn reserve(&self, until: i64) -> Result<u64> {
-        let full = Error::Capacity("working memory namespace capacity exceeded");
-        for is_last_try in [false, true] {
-            let (outcome, version, doubtful) = self.try_reserve(until).await?;
-            match outcome.as_str() {
-                "reserved" => return Ok(version),
-                _ if is_last_try => return Err(full),
-                // Those that may be gone already are looked at, which settles it.
-                _ => {
-                    for namespace in doubtful {
-                        self.beside(namespace).look_after().await?;
-                    }
-                }
-            }
+    /// Counts this namespace until a time, or refuses when there are too many.
+    async fn reserve(&self, until: i64) -> Result<()> {
+        let (outcome, doubtful) = self.try_reserve(until).await?;
+        if outcome == "reserved" {
+            return Ok(());
         }
-        Err(full)
+        // Those that may be gone already are looked at, which settles it.
+        for namespace in doubtful {
+            self.beside(namespace).look_after().await?;
+        }
+        match self.try_reserve(until).await?.0.as_str() {
+            "reserved" => Ok(()),
+            _ => Err(Error::Capacity("working memory namespace capacity exceeded")),
+        }
     }
 
-    async fn try_reserve(&self, until: i64) -> Result<(String, u64, Vec<String>)> {
+    async fn try_reserve(&self, until: i64) -> Result<(String, Vec<String>)> {
         let (list, notes) = self.list();
         let arguments = |command: &mut Cmd| {
-            command.arg(self.shift_ms).arg(&self.namespace).arg(until).arg(self.most).arg(2 * self.slack_ms);
+            command
+                .arg(self.shift_ms)
+                .arg(&self.namespace)
+                .arg(until)
+                .arg(self.config.max_namespace_entries)
+                .arg(2 * self.slack_ms());
         };
         self.kv.run(&RESERVE, &[&list, &notes], arguments).await
     }
 
     /// Takes out what has ended.
     pub async fn look_after(&self) -> Result<()> {
-        Box::pin(self.step(&COUNT, &[])).await.map(drop)
+        let reply = self.try_step(&COUNT, 0, &[]).await?;
+        if reply.is_lowered {
+            self.settle(&reply, false).await;
+        }
+        Ok(())
     }
 
     /// Tells the tenant's list until when this namespace is counted. The change itself is done: if this fails, the
@@ -207,19 +216,34 @@ impl<'a> Store<'a> {
         let key = self.snapshots();
         self.kv
             .run(&SNAPSHOT, &[&key], |command| {
-                command.arg(id).arg(content).arg(MAX_SNAPSHOTS).arg(SNAPSHOT_LIFE.as_millis());
+                command
+                    .arg(self.shift_ms)
+                    .arg(id)
+                    .arg(content)
+                    .arg(MAX_SNAPSHOTS)
+                    .arg(SNAPSHOT_LIFE.as_millis());
             })
             .await
     }
 
     /// What was kept under an id, if it still is.
     pub async fn find_snapshot(&self, id: &str) -> Result<Option<String>> {
-        self.kv.ask(cmd("HGET").arg(self.snapshots()).arg(id)).await
+        let key = self.snapshots();
+        self.kv
+            .run(&FIND_SNAPSHOT, &[&key], |command| {
+                command.arg(self.shift_ms).arg(id).arg(SNAPSHOT_LIFE.as_millis());
+            })
+            .await
     }
 
     /// The same for another namespace of the tenant.
     fn beside(&self, namespace: String) -> Self {
-        Self { namespace, ..*self }
+        Self { namespace, ..self.clone() }
+    }
+
+    /// How much longer than its last slot lives a namespace is counted.
+    fn slack_ms(&self) -> u64 {
+        (self.config.ttl_seconds * 1_000 / SLACK_PART).max(1)
     }
 
     fn stem(&self) -> String {
@@ -239,7 +263,7 @@ impl<'a> Store<'a> {
     }
 
     fn list(&self) -> (String, String) {
-        list(self.kv, self.tenant)
+        list(&self.kv, self.tenant)
     }
 }
 
@@ -254,7 +278,7 @@ pub(super) async fn erase(app: &App, tenant: TenantId) -> Result<u64> {
     let namespaces: Vec<String> = app.kv.ask(cmd("ZRANGE").arg(&list).arg(0).arg(-1)).await?;
     let count = namespaces.len() as u64;
     for namespace in namespaces {
-        let store = Store { kv: &app.kv, shift_ms: 0, slack_ms: 0, most: 0, tenant, namespace };
+        let store = Store { config: Arc::default(), kv: app.kv.clone(), shift_ms: 0, tenant, namespace };
         app.kv
             .ask::<()>(cmd("DEL").arg(store.workspace()).arg(store.activations()).arg(store.snapshots()))
             .await?;
@@ -267,6 +291,9 @@ pub(super) async fn erase(app: &App, tenant: TenantId) -> Result<u64> {
 /// The namespaces of a tenant that hold slots.
 pub(super) async fn namespaces(app: &App, tenant: TenantId) -> Result<Vec<Namespace>> {
     let (list, _) = list(&app.kv, tenant);
-    let names: Vec<String> = app.kv.ask(cmd("ZRANGE").arg(&list).arg(0).arg(-1)).await?;
+    let now_ms = app.clock.now().timestamp_millis();
+    let mut counted = cmd("ZRANGEBYSCORE");
+    counted.arg(&list).arg(format!("({now_ms}")).arg("+inf");
+    let names: Vec<String> = app.kv.ask(&counted).await?;
     names.iter().map(|name| name.parse().map_err(|error: String| Error::internal(error))).collect()
 }

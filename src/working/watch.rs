@@ -10,11 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
-use super::config;
 use super::decay::Decay;
 use super::event::{Change, Happened};
 use super::item::Item;
-use super::store::Store;
+use super::reach;
 use super::workspace::{Picture, picture};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller, Permit};
@@ -114,8 +113,7 @@ pub struct Watch {
 /// Begins to watch the caller's workspace.
 pub async fn watch(app: &App, caller: Caller) -> Result<Watch> {
     let permit = caller.permit(Action::Read, Area::Working)?;
-    let config = config::of(app, permit.tenant()).await?;
-    let feed = app.kv.feeds().open(&Store::new(app, &permit, &config).channel())?;
+    let feed = app.kv.feeds().open(&reach(app, &permit).await?.channel())?;
     let mut recheck = tokio::time::interval(RECHECK);
     recheck.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut watch = Watch {
@@ -193,19 +191,17 @@ impl Watch {
             return self.look().await;
         }
         self.due = None;
-        let config = config::of(&self.app, self.permit.tenant()).await?;
-        Store::new(&self.app, &self.permit, &config).look_after().await
+        reach(&self.app, &self.permit).await?.look_after().await
     }
 
     async fn look(&mut self) -> Result<()> {
-        let config = config::of(&self.app, self.permit.tenant()).await?;
-        let Picture { items, focus, version, now_ms, next_ms } =
-            picture(&self.app, &self.permit, &config).await?;
+        let store = reach(&self.app, &self.permit).await?;
+        let Picture { items, focus, version, now_ms, next_ms } = picture(&store).await?;
         self.seen = Some((version, now_ms));
         self.due = None;
         self.wake(next_ms, now_ms);
         let items = items.into_iter().map(Bar::from).collect();
-        let standing = Standing { items, capacity: config.capacity(), focus, version, at_ms: now_ms };
+        let standing = Standing { items, capacity: store.config.capacity(), focus, version, at_ms: now_ms };
         self.queue.push_back(Told::Workspace(standing));
         Ok(())
     }

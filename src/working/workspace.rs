@@ -12,9 +12,9 @@ use super::item::{self, Item};
 use super::offer::DEFAULT_RELEVANCE;
 use super::settings::{Isolation, WorkingMemoryConfig};
 use super::store::{self, Store};
-use super::{check_slot_id, config};
+use super::{check_slot_id, open};
 use crate::app::App;
-use crate::auth::{Action, Area, Caller, Permit};
+use crate::auth::{Action, Caller};
 use crate::error::{Error, Result};
 use crate::id::EventId;
 use crate::page::given;
@@ -36,6 +36,9 @@ pub struct Look {
     /// `true`: the item named is rehearsed first, which needs the right to write (XB-27).
     #[serde(default, deserialize_with = "given")]
     pub rehearse: Option<String>,
+    /// The version the workspace must have for the rehearsal.
+    #[serde(default, deserialize_with = "given")]
+    pub if_version: Option<String>,
     /// `new`: keep what is seen for a minute, under the id that is answered. Such an id: see that again.
     #[serde(default, deserialize_with = "given")]
     pub snapshot: Option<String>,
@@ -103,32 +106,34 @@ pub(super) struct Picture {
 
 /// Everything in the workspace, of one version.
 pub async fn look(app: &App, caller: &Caller, look: Look) -> Result<Workspace> {
-    let permit = caller.permit(Action::Read, Area::Working)?;
-    let config = config::of(app, permit.tenant()).await?;
+    let store = open(app, caller, Action::Read).await?;
     let rehearses = parse_flag(look.rehearse.as_deref())?;
+    let if_version = look.if_version.as_deref().map(parse_version).transpose()?;
     match (&look.id, look.snapshot.as_deref()) {
         (None, _) if rehearses => {
             return Err(Error::invalid("id", "is needed: which item is to be rehearsed"));
         }
         (Some(_), Some(_)) => return Err(Error::invalid("snapshot", "is of the whole workspace")),
+        _ if if_version.is_some() && !rehearses => {
+            return Err(Error::invalid("if_version", "is of what changes something: a rehearsal"));
+        }
         _ => {}
     }
     if let Some(id) = &look.id {
-        check_slot_id(id, config.max_slot_id_bytes)?;
+        check_slot_id(id, store.config.max_slot_id_bytes)?;
         if rehearses {
-            attention::rehearse(app, caller, Meant { id: id.clone(), if_version: None }).await?;
+            attention::rehearse(app, caller, Meant { id: id.clone(), if_version }).await?;
         }
     }
-    let store = Store::new(app, &permit, &config);
-    let holds = config.engine.isolation != Isolation::ReadCommitted;
+    let holds = store.config.engine.isolation != Isolation::ReadCommitted;
     match look.snapshot.as_deref().filter(|_| holds) {
-        Some(NEW_SNAPSHOT) => keep(&store, show(picture(app, &permit, &config).await?, &config)).await,
+        Some(NEW_SNAPSHOT) => keep(&store, show(picture(&store).await?, &store.config)).await,
         Some(id) => {
             let kept = store.find_snapshot(id).await?.ok_or(Error::NotFound("snapshot"))?;
             serde_json::from_str(&kept).map_err(Error::internal)
         }
         None => {
-            let mut workspace = show(picture(app, &permit, &config).await?, &config);
+            let mut workspace = show(picture(&store).await?, &store.config);
             if let Some(id) = look.id {
                 workspace.items.retain(|item| item.id == id);
                 workspace.count = workspace.items.len();
@@ -149,7 +154,11 @@ fn parse_flag(text: Option<&str>) -> Result<bool> {
     }
 }
 
-async fn keep(store: &Store<'_>, mut workspace: Workspace) -> Result<Workspace> {
+fn parse_version(text: &str) -> Result<u64> {
+    text.parse().map_err(|_| Error::invalid("if_version", "must be a whole number from 0"))
+}
+
+async fn keep(store: &Store, mut workspace: Workspace) -> Result<Workspace> {
     let id = EventId::new().to_string().replacen("evt", "snp", 1);
     workspace.snapshot = Some(id.clone());
     let content = serde_json::to_string(&workspace).map_err(Error::internal)?;
@@ -165,8 +174,8 @@ async fn keep(store: &Store<'_>, mut workspace: Workspace) -> Result<Workspace> 
 }
 
 /// Reads the workspace in one step.
-pub(super) async fn picture(app: &App, permit: &Permit, config: &WorkingMemoryConfig) -> Result<Picture> {
-    let mut reply = Store::new(app, permit, config).step(&store::LOOK, &[]).await?;
+pub(super) async fn picture(store: &Store) -> Result<Picture> {
+    let mut reply = store.step(&store::LOOK, Vec::new()).await?;
     Ok(Picture {
         focus: Some(reply.get::<String>(1)?).filter(|id| !id.is_empty()),
         next_ms: reply.get(2)?,

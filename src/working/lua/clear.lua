@@ -1,5 +1,5 @@
--- Takes out one slot. With ARGV[7], only if the item is still what it was when somebody looked.
-local id, as_seen = ARGV[6], ARGV[7]
+-- Takes out one slot. With ARGV[6], only if the item is still what it was when somebody looked.
+local id, as_seen = ARGV[5], ARGV[6]
 prune()
 local item = redis.call('HGET', key, 'm:' .. id)
 if not item or (as_seen ~= '' and as_seen ~= item) then return finish('absent') end

@@ -1,5 +1,5 @@
 -- Takes out everything.
-local if_version = ARGV[6]
+local if_version = ARGV[5]
 prune()
 if is_stale(if_version) then return finish('stale') end
 local removed = count

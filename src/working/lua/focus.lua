@@ -1,5 +1,5 @@
 -- Puts an item into focus, in the place of any other.
-local id, if_version = ARGV[6], ARGV[7]
+local id, if_version = ARGV[5], ARGV[6]
 prune()
 if is_stale(if_version) then return finish('stale') end
 local item = get(id)

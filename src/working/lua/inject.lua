@@ -1,6 +1,6 @@
 -- Sets a slot (A-608 to A-617). Refuses a new one when there are `max` already; never takes another out (XA-C12).
-local id, value, max, life, fade = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-local level, law, parameter, tick, event = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14]), ARGV[15]
+local id, value, max, life, fade = ARGV[5], ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local level, law, parameter, tick, event = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14]
 prune()
 local expires = now + life
 local ends = fade >= 0 and now + math.min(fade, life) or expires

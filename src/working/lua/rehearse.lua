@@ -1,8 +1,8 @@
 -- Raises an item's activation and starts its clock again, under the law now in force (XB-24). ActR gets one
 -- presentation more instead.
-local id, if_version, protects = ARGV[6], ARGV[7], ARGV[8] == '1'
-local law, parameter, tick, boost, threshold = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
-local event = ARGV[14]
+local id, if_version, protects = ARGV[5], ARGV[6], ARGV[7] == '1'
+local law, parameter, tick, boost, threshold = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
+local event = ARGV[13]
 prune()
 if is_stale(if_version) then return finish('stale') end
 local item = get(id)

@@ -1,5 +1,5 @@
 -- Lets go of what is in focus, if anything is.
-local if_version = ARGV[6]
+local if_version = ARGV[5]
 prune()
 if is_stale(if_version) then return finish('stale') end
 local released = focus

@@ -3,7 +3,8 @@
 -- A workspace is a hash of its slots and what the engine knows of them:
 --   h        the header: [version, count, next, last, told, focus]
 --            next: no item ends before this. last: none ends after it. told: until when the tenant's list of
---            namespaces counts this one; never before last.
+--            namespaces counts this one; never before last. The version begins with the time in microseconds and rises
+--            by one with each change; so no workspace has a version that an earlier one of its namespace had.
 --   v:<id>   the value, as compact JSON
 --   m:<id>   the item: a list, whose places are named below
 --
@@ -15,7 +16,6 @@
 -- KEYS[2]  the activations
 -- ARGV[2]  the channel of events  ARGV[3]  how much longer than `last` a namespace is counted, in ms
 -- ARGV[4]  until when a reservation was just made, or 0
--- ARGV[5]  the version to go on from when the workspace is new
 
 -- Places in an item.
 local INJECTED, LEVEL, SINCE, CREATED, ACCESSED, EXPIRES, ENDS, LAW, PARAMETER, TICK = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
@@ -26,18 +26,32 @@ local FIRST, COUNT, TIMES = 18, 19, 20
 -- Redis forgets a workspace this long after its last item has ended, whether or not anybody looked.
 local JANITOR_MS = 60000
 
+-- The version of an emptied workspace is remembered this long, so that who emptied it can go on from there. It is gone
+-- before its namespace is from the list of reserve.lua, where an erasure finds it.
+local EMPTY_MS = 540000
+
 local key, activations, channel, slack, reserved = KEYS[1], KEYS[2], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
 local head = redis.call('HGET', key, 'h')
 local is_new = not head
-head = head and cjson.decode(head) or { tonumber(ARGV[5]), 0, 0, 0, 0, '' }
+head = head and cjson.decode(head) or { 0, 0, 0, 0, 0, '' }
 local version, count, next_end, last_end, told, focus = unpack(head)
 local version_before, told_before = version, told
 local is_changed, events = false, {}
 
--- Numbers that are stored or shown keep 17 digits; cjson alone would keep 14.
+-- Numbers that are stored or shown keep 17 digits; cjson alone would keep 14, which a time after 5138 exceeds.
 local function number(n) return string.format('%.17g', n) end
+
+-- A list of numbers, texts and such lists, as JSON.
+local function encode(list)
+    local parts = {}
+    for at, part in ipairs(list) do
+        local kind = type(part)
+        parts[at] = kind == 'number' and number(part) or kind == 'table' and encode(part) or cjson.encode(part)
+    end
+    return '[' .. table.concat(parts, ',') .. ']'
+end
 
 local function get(id)
     local item = redis.call('HGET', key, 'm:' .. id)
@@ -61,7 +75,7 @@ local function items()
 end
 
 local function put(id, item)
-    redis.call('HSET', key, 'm:' .. id, cjson.encode(item))
+    redis.call('HSET', key, 'm:' .. id, encode(item))
     redis.call('ZADD', activations, item[ENDS], id)
     next_end = (count == 0 or item[ENDS] < next_end) and item[ENDS] or next_end
     last_end = math.max(last_end, item[ENDS])
@@ -86,7 +100,7 @@ end
 
 -- One more change. What was refused at the gate is told without one.
 local function raise()
-    if is_changed then version = version + 1 end
+    if is_changed then version = version > 0 and version + 1 or time[1] * 1000000 + time[2] end
     is_changed = false
 end
 
@@ -111,22 +125,23 @@ end
 local function finish(outcome, ...)
     raise()
     if version ~= version_before then
+        local life = EMPTY_MS
         if count <= 0 then
-            told = 0
+            count, next_end, last_end, told = 0, 0, 0, 0
             redis.call('DEL', key, activations)
         else
             if told > last_end + 2 * slack then told = last_end + slack end
-            redis.call('HSET', key, 'h', cjson.encode({ version, count, next_end, last_end, told, focus }))
-            local life = math.max(last_end - now, 0) + JANITOR_MS
-            redis.call('PEXPIRE', key, life)
-            redis.call('PEXPIRE', activations, life)
+            life = math.max(last_end - now, 0) + JANITOR_MS
         end
+        redis.call('HSET', key, 'h', encode({ version, count, next_end, last_end, told, focus }))
+        redis.call('PEXPIRE', key, life)
+        redis.call('PEXPIRE', activations, life)
     else
         -- Nothing was written, and what was reserved for it is not needed.
         told = told_before
     end
     if #events > 0 then
-        redis.call('PUBLISH', channel, '{"from":' .. version_before .. ',"version":' .. version .. ',"at_ms":' .. now
+        redis.call('PUBLISH', channel, '{"from":' .. number(version_before) .. ',"version":' .. number(version) .. ',"at_ms":' .. now
             .. ',"next_ms":' .. (count > 0 and next_end or 0) .. ',"events":[' .. table.concat(events, ',') .. ']}')
     end
     return { outcome, now, version, told, told < told_before and 1 or 0, ... }
@@ -134,8 +149,7 @@ end
 
 -- Whether the caller builds on another version than this one (XB-48).
 local function is_stale(wanted)
-    local shown = is_new and 0 or version
-    return wanted ~= '' and tonumber(wanted) ~= shown
+    return wanted ~= '' and tonumber(wanted) ~= version
 end
 
 -- What the server forgot of one key, because memory was short, is made good from the other.

@@ -69,6 +69,25 @@ impl TestApp {
         Self { app, router, db }
     }
 
+    /// Starts the service without an embedder, on a Redis of the test's own.
+    pub async fn start_on_redis(url: &str) -> Self {
+        Self::start_there(url, false).await
+    }
+
+    /// The same on a Cluster, of which this is a node.
+    pub async fn start_on_cluster(url: &str) -> Self {
+        Self::start_there(url, true).await
+    }
+
+    async fn start_there(url: &str, is_cluster: bool) -> Self {
+        let url = Secret::new(url.to_owned());
+        Self::start_configured(Arc::new(Embedder::Off), |config| {
+            config.redis.urls = vec![url];
+            config.redis.is_cluster = is_cluster;
+        })
+        .await
+    }
+
     /// A second node on the same database, with the same secret and the same clock.
     pub async fn second_node(&self) -> (App, Router) {
         let metrics = PrometheusBuilder::new().build_recorder().handle();

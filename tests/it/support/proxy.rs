@@ -25,6 +25,8 @@ struct Way {
     is_closed: bool,
     /// Nothing passes; both ends stay open.
     is_blocked: bool,
+    /// Requests pass, answers do not.
+    is_mute: bool,
     /// Nothing passes on connections with a smaller number, for good.
     stranded: u64,
     /// Connections with a smaller number are closed.
@@ -64,6 +66,11 @@ impl Proxy {
         self.way.send_modify(|way| way.is_blocked = true);
     }
 
+    /// Lets requests through, and no answers.
+    pub fn mute(&self) {
+        self.way.send_modify(|way| way.is_mute = true);
+    }
+
     /// Leaves all connections hanging for good, as after a failover; new ones are welcome.
     pub fn strand(&self) {
         self.way.send_modify(|way| (way.is_blocked, way.stranded) = (false, way.next));
@@ -71,7 +78,7 @@ impl Proxy {
 
     /// Takes connections again, and lets everything through that is not stranded.
     pub fn open(&self) {
-        self.way.send_modify(|way| (way.is_closed, way.is_blocked) = (false, false));
+        self.way.send_modify(|way| (way.is_closed, way.is_blocked, way.is_mute) = (false, false, false));
     }
 }
 
@@ -104,8 +111,8 @@ async fn serve(client: TcpStream, target: u16, number: u64, mut way: watch::Rece
         let (from_client, to_client) = client.into_split();
         let (from_service, to_service) = TcpStream::connect(("127.0.0.1", target)).await.ok()?.into_split();
         tokio::select! {
-            () = pump(from_client, to_service, number, way.clone()) => {}
-            () = pump(from_service, to_client, number, way.clone()) => {}
+            () = pump(from_client, to_service, way.clone(), |way| way.passes(number)) => {}
+            () = pump(from_service, to_client, way.clone(), |way| way.passes(number) && !way.is_mute) => {}
         }
         Some(())
     };
@@ -115,11 +122,16 @@ async fn serve(client: TcpStream, target: u16, number: u64, mut way: watch::Rece
     }
 }
 
-async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, number: u64, mut way: watch::Receiver<Way>) {
+async fn pump(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    mut way: watch::Receiver<Way>,
+    passes: impl Fn(&Way) -> bool,
+) {
     let mut buffer = vec![0; 16 << 10];
     loop {
         let Ok(size @ 1..) = from.read(&mut buffer).await else { return };
-        if way.wait_for(|way| way.passes(number)).await.is_err() {
+        if way.wait_for(&passes).await.is_err() {
             return;
         }
         if to.write_all(&buffer[..size]).await.is_err() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use ::redis::cmd;
 use serde_json::{Value, json};
 
 use super::SLOTS;
@@ -90,6 +91,62 @@ async fn a_place_that_is_given_up_and_taken_again_is_never_given_twice_a508_a609
     let inject = |client: Client| async move { settle(&client, "a").await };
     let statuses = at_once(clients.iter().cloned().map(inject)).await;
     assert_eq!(successes(&statuses), 3, "every place is free again, and none more");
+}
+
+/// Clients hang up in the middle of everything: what was reserved for them is given back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_hangs_up_leaves_no_place_taken_a609_xac15_r16() {
+    let app = TestApp::start_lexical().await;
+    let alice = app.tenant("alice").await;
+    // Nothing can be set, and one namespace may try.
+    alice.client.configure(json!({ "max_slots": 0, "max_namespace_entries": 1 })).await;
+    let mut spaces = vec![];
+    for number in 0..40 {
+        spaces.push(app.within(&alice.key, &format!("space-{number}")).await);
+    }
+    for round in 0..5 {
+        for (number, space) in spaces.iter().enumerate() {
+            let patience = Duration::from_micros(number as u64 * 150 + round * 30);
+            drop(tokio::time::timeout(patience, space.inject("a", json!(1))).await);
+        }
+    }
+    alice.client.configure(json!({ "max_namespace_entries": 1 })).await;
+    let start = Instant::now();
+    while alice.client.inject("a", json!(1)).await.status != 200 {
+        assert!(start.elapsed() < Duration::from_secs(2), "a place stays taken");
+    }
+}
+
+/// The steps of the reservation in an order that only bad luck brings about.
+#[tokio::test]
+async fn a_namespace_is_never_counted_too_short_a609_r16() {
+    let Some(server) = redis::TestRedis::start(&[]).await else { return };
+    let reserve = include_str!("../../../src/working/lua/reserve.lua");
+    let settle = include_str!("../../../src/working/lua/settle.lua");
+    let (seconds, _): (i64, i64) = server.ask(&cmd("TIME")).await;
+    let after = |seconds_more: i64| (seconds + seconds_more) * 1_000;
+    let run = |script: &str, arguments: Vec<i64>| {
+        let mut command = cmd("EVAL");
+        command.arg(script).arg(2).arg("list").arg("notes").arg(0).arg("space").arg(arguments);
+        command
+    };
+    let reserve = async |until: i64| server.ask::<::redis::Value>(&run(reserve, vec![until, 10, 0])).await;
+    let settle = async |version: i64, told: i64, ended: i64| {
+        server.ask::<i64>(&run(settle, vec![version, told, ended])).await;
+        let score: String = server.ask(cmd("ZSCORE").arg("list").arg("space")).await;
+        score.parse::<i64>().unwrap()
+    };
+    // Two write. The one that goes on longer has written and is lost; the other settles what it knows.
+    reserve(after(100)).await;
+    reserve(after(200)).await;
+    assert_eq!(settle(1_800_000_000_000_001, after(100), 1).await, after(200));
+    // Who clears it later does not know of the lost writer either, who is waited for, and no longer than it lasts.
+    assert_eq!(settle(1_800_000_000_000_003, 0, 0).await, after(200));
+    // One who wrote before it was cleared settles last: what the later change said is so.
+    assert!(settle(1_800_000_000_000_002, after(200), 1).await <= after(1));
+    // Versions differ in their last digit.
+    assert_eq!(settle(1_800_000_000_000_004, after(300), 0).await, after(300));
+    assert_eq!(settle(1_800_000_000_000_003, 0, 0).await, after(300));
 }
 
 /// What one client knows of the slots that are its own.
@@ -212,9 +269,11 @@ async fn after_ten_seconds_of_32_clients_everything_agrees_and_nothing_is_left_o
         assert_eq!(space.ids().await, Vec::<String>::new());
     }
     let dump = redis::dump(&app).await;
-    assert_eq!((count(&dump, ":workspace"), count(&dump, ":activation")), (0, 0), "{:?}", dump.keys());
-    // Of each namespace a note stays for a while, in two keys that know the same ones.
+    // Of each namespace its version and a note stay for a while, the note in two keys that know the same namespaces.
+    assert_eq!((count(&dump, ":workspace"), count(&dump, ":activation")), (4, 0), "{:?}", dump.keys());
+    let is_header = |content: &str| content.matches("\", \"").count() == 1 && content.starts_with("[[\"h\"");
+    assert!(dump.iter().all(|(key, content)| !key.ends_with(":workspace") || is_header(content)), "{dump:?}");
     let names =
         |end: &str| dump.iter().find(|(key, _)| key.ends_with(end)).unwrap().1.matches("space-").count();
-    assert_eq!((dump.len(), names(":namespaces"), names(":notes")), (2, 4, 4), "{dump:?}");
+    assert_eq!((dump.len(), names(":namespaces"), names(":notes")), (6, 4, 4), "{dump:?}");
 }

@@ -2,8 +2,10 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
+use sqlx::Connection;
 
 use super::{CONFIG, settings};
+use crate::support::wire::at_once;
 use crate::support::{Client, TestApp};
 
 #[tokio::test]
@@ -232,4 +234,33 @@ async fn another_node_has_them_within_a_second_xac8() {
         eprintln!("the other node has it after {:?}", start.elapsed());
     }
     node.stop();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_looks_them_up_for_all_who_ask_at_once_xac8() {
+    let app = TestApp::start_lexical().await;
+    let alice = app.tenant("alice").await.client;
+    alice.configure(json!({ "max_slots": 3 })).await;
+    let mut db = app.db.superuser().await;
+    let mut lock = db.begin().await.unwrap();
+    sqlx::raw_sql("LOCK TABLE working_memory_configs").execute(&mut *lock).await.unwrap();
+    let asked = tokio::spawn(at_once((0..20).map(move |_| {
+        let alice = alice.clone();
+        async move { alice.stats().await["capacity"].clone() }
+    })));
+    let mut watcher = app.db.superuser().await;
+    let mut most = 0;
+    let start = std::time::Instant::now();
+    while start.elapsed().as_millis() < 300 {
+        let waiting: i64 = sqlx::query_scalar(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        )
+        .fetch_one(&mut watcher)
+        .await
+        .unwrap();
+        most = most.max(waiting);
+    }
+    lock.rollback().await.unwrap();
+    assert_eq!(asked.await.unwrap(), vec![json!(3); 20]);
+    assert_eq!(most, 1);
 }

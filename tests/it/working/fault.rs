@@ -1,14 +1,12 @@
 //! Redis goes away, forgets, fills up, or is told to be read only (C119, C121, C123, A-023).
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use memtide::config::Secret;
-use memtide::embed::Embedder;
 use redis::cmd;
 use serde_json::json;
 
 use super::SLOTS;
+use crate::support::process::free_port;
 use crate::support::redis::TestRedis;
 use crate::support::wire::at_once;
 use crate::support::{Client, Proxy, TestApp};
@@ -26,16 +24,11 @@ struct Stage {
     client: Client,
 }
 
-/// A service whose Redis is its own, behind a proxy; nothing where none can be started.
+/// A service whose Redis is its own, behind a proxy; nothing where the tests skip those.
 async fn stage(settings: &[&str]) -> Option<Stage> {
     let redis = TestRedis::start(settings).await?;
     let proxy = Proxy::start(redis.port).await;
-    let url = Secret::new(proxy.lead(&redis.url()));
-    let app = TestApp::start_configured(Arc::new(Embedder::Off), |config| {
-        config.redis.urls = vec![url];
-        config.redis.is_cluster = false;
-    })
-    .await;
+    let app = TestApp::start_on_redis(&proxy.lead(&redis.url())).await;
     let client = app.tenant("alice").await.client;
     client.inject("before", json!(1)).await.expect(200);
     Some(Stage { app, redis, proxy, client })
@@ -142,6 +135,57 @@ async fn a_stream_survives_the_loss_of_redis() {
     // Whatever was missed, the whole workspace is told again.
     let told = events.until("workspace").await;
     assert!(told["items"].as_array().unwrap().iter().any(|item| item["id"] == "before"));
+}
+
+/// The one connection that listens for all falls silent while something is asked of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_survives_a_line_that_falls_silent() {
+    let Some(stage) = stage(&[]).await else { return };
+    let key = stage.app.tenant("bob").await.key;
+    let mut events = stage.client.events("/v1/working-memory/events").await;
+    events.until("workspace").await;
+    stage.proxy.block();
+    stage.app.within(&key, "other").await.get("/v1/working-memory/events").await.refused(503, "unavailable");
+    stage.proxy.strand();
+    is_back(&stage.client).await;
+    let told = tokio::time::timeout(BACK_WITHIN, events.until("workspace")).await.expect("told again");
+    assert!(told["items"].as_array().unwrap().iter().any(|item| item["id"] == "before"));
+    stage.client.inject("after", json!(1)).await.expect(200);
+    assert_eq!(events.until("admitted").await["id"], "after");
+    stage.app.within(&key, "other").await.events("/v1/working-memory/events").await.until("workspace").await;
+}
+
+/// A node of a Cluster does what it was told, and the way breaks before it has answered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_may_have_been_done_is_not_done_twice_on_a_cluster_r16() {
+    let bus = free_port().to_string();
+    let settings = ["--cluster-enabled", "yes", "--cluster-port", &bus, "--cluster-announce-ip", "127.0.0.1"];
+    let Some(redis) = TestRedis::start(&settings).await else { return };
+    let proxy = Proxy::start(redis.port).await;
+    redis.ask::<()>(cmd("CONFIG").arg("SET").arg("cluster-announce-port").arg(proxy.port)).await;
+    redis.ask::<()>(cmd("CLUSTER").arg("ADDSLOTSRANGE").arg(0).arg(16_383)).await;
+    let app = TestApp::start_on_cluster(&proxy.lead(&redis.url())).await;
+    let client = app.tenant("alice").await.client;
+    is_back(&client).await;
+    // So that the node knows the script.
+    client.rehearse("s0").await.expect(200);
+    let version = async || client.get(super::WORKSPACE).await.expect(200)["version"].as_u64().unwrap();
+    for _ in 0..3 {
+        let (before, calls) = (version().await, redis.script_calls().await);
+        proxy.mute();
+        let rehearse = tokio::spawn({
+            let client = client.clone();
+            async move { client.rehearse("s0").await }
+        });
+        while redis.script_calls().await == calls {
+            tokio::task::yield_now().await;
+        }
+        proxy.cut();
+        proxy.open();
+        rehearse.await.unwrap().refused(503, "unavailable");
+        is_back(&client).await;
+        assert_eq!(version().await, before + 1 + 10, "one rehearsal, and ten injects until it is back");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

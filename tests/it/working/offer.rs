@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::engine::slow;
 use super::{OFFER, WORKSPACE};
+use crate::support::redis::TestRedis;
 use crate::support::{Client, TestApp};
 
 /// The reasons in order.
@@ -98,7 +99,7 @@ async fn when_it_is_full_the_least_active_leaves_b012_xb37_z1_r52() {
     alice.post("/v1/working-memory/clear", json!({})).await.expect(200);
     for id in ["c", "b", "a"] {
         alice.offer(json!([{ "id": id, "value": 1 }])).await;
-        tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+        app.pass(0.01);
     }
     let reply = alice.offer(json!([{ "id": "d", "value": 1 }, { "id": "e", "value": 1 }])).await;
     assert_eq!(reply["evicted"], json!(["c", "b"]));
@@ -199,7 +200,7 @@ async fn bindings_keep_their_value_when_their_target_leaves_b033_xb45() {
     alice.clear("goal").await;
     expected[0]["target"] = Value::Null;
     assert_eq!(seen().await, expected);
-    tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+    app.pass(0.01);
     alice.inject("goal", json!("somebody else")).await.expect(200);
     alice.rehearse("clue").await.expect(200);
     assert_eq!(seen().await, expected, "another slot of that name is not the one that was bound");
@@ -302,4 +303,85 @@ async fn without_an_embedder_a_goal_measures_nothing_and_directs_nothing_xb33() 
     assert_eq!(alice.get(WORKSPACE).await.expect(200)["items"][0]["relevance"], 0.5);
     alice.engine(json!({ "gate": { "type": "GoalDirected" } })).await;
     alice.post(OFFER, body).await.refused(503, "unavailable");
+}
+
+/// While a script runs, Redis serves nobody else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sixty_four_offers_to_a_full_workspace_take_little_longer_than_one_r16_r52() {
+    let Some(redis) = TestRedis::start(&[]).await else { return };
+    let app = TestApp::start_on_redis(&redis.url()).await;
+    let alice = app.tenant("alice").await.client;
+    let engine = json!({
+        "capacity": 1_024,
+        "capacity_metric": "Resource",
+        "decay": slow("Exponential", 1e-6),
+        "gate": { "type": "Open" },
+    });
+    alice.configure(json!({ "max_slots": 1_024, "engine": engine })).await;
+    let items = |ids: std::ops::Range<usize>, cost: f64| -> Value {
+        ids.map(|id| json!({ "id": format!("s{id}"), "value": 1, "cost": cost })).collect()
+    };
+    for start in (0..1_024).step_by(64) {
+        alice.offer(items(start..start + 64, 1.0)).await;
+    }
+    let took = async |items: Value| {
+        let before = redis.script_micros().await;
+        let reply = alice.offer(items).await;
+        (redis.script_micros().await - before, reply)
+    };
+    let mut new = 2_000;
+    for (case, cost, evicted) in [("refused", 1_025.0, 0), ("set again", 1.0, 0), ("displacing", 1.0, 64)] {
+        let (mut one, mut many) = (u64::MAX, u64::MAX);
+        for _ in 0..3 {
+            let start = if case == "set again" { 512 } else { new };
+            let (micros, _) = took(items(start..start + 1, cost)).await;
+            one = one.min(micros);
+            let (micros, reply) = took(items(start + 1..start + 65, cost)).await;
+            many = many.min(micros);
+            assert_eq!(reply["evicted"].as_array().unwrap().len(), evicted, "{case}");
+            new += 100;
+        }
+        eprintln!("{case}: one {one} us, 64 {many} us");
+        assert!(many < 8 * one, "{case}: one {one} us, 64 {many} us");
+    }
+}
+
+/// Of the numbers that are stored, some have more than the 14 digits that cjson writes.
+#[tokio::test]
+async fn numbers_are_kept_to_the_last_digit_xb50_xb51_xb55() {
+    let app = TestApp::start_lexical().await;
+    let alice = app.tenant("alice").await.client;
+    let engine = json!({ "gate": { "type": "Open" }, "decay": slow("Exponential", 1e-6) });
+    alice.engine(engine).await;
+    let times = [
+        json!("9999-12-31T23:59:59.999Z"),
+        json!(253_402_300_799_i64),
+        json!(-62_135_596_800_i64),
+        json!(-1),
+    ];
+    for (number, time) in times.iter().enumerate() {
+        let (exact, active) = (0.123_456_789_012_345_67, 0.876_543_210_987_654_3);
+        let item = json!({
+            "id": "a", "value": format!("at {time}"), "observed_at": time, "importance": exact, "relevance": exact,
+            "activation": active, "cost": 0.3,
+        });
+        alice.offer(json!([item])).await;
+        let look = alice.get(WORKSPACE).await.expect(200);
+        let seen = &look["items"][0];
+        for (member, exact) in
+            [("importance", exact), ("relevance", exact), ("activation", active), ("cost", 0.3)]
+        {
+            // What reads JSON may be wrong in the last bit.
+            let error = (seen[member].as_f64().unwrap() - exact).abs();
+            assert!(error < 2e-16, "{member} is {error} off");
+        }
+        let mut events = alice.events("/v1/working-memory/events").await;
+        assert_eq!(events.until("workspace").await["items"][0]["id"], "a");
+        alice.rehearse("a").await.expect(200);
+        let reply =
+            alice.post(super::CONSOLIDATE, json!({ "id": "a", "clear": number == 0 })).await.expect(200);
+        let path = format!("/v1/memory/items/{}", reply["memory_id"].as_str().unwrap());
+        let kept = alice.get(&path).await.expect(200)["record"]["context"]["observed_at"].clone();
+        assert_eq!(kept, if number == 0 { &times[1] } else { time }.clone());
+    }
 }

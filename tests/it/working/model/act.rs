@@ -76,7 +76,8 @@ pub fn offered() -> impl Strategy<Value = Offered> {
     )
 }
 
-pub fn acts() -> impl Strategy<Value = Vec<Act>> {
+/// What is done, and whether the workspace is looked at after it.
+pub fn acts() -> impl Strategy<Value = Vec<(Act, bool)>> {
     let act = prop_oneof![
         4 => ids().prop_map(Act::Inject),
         2 => ids().prop_map(Act::Clear),
@@ -88,5 +89,5 @@ pub fn acts() -> impl Strategy<Value = Vec<Act>> {
         5 => (1..5_u8).prop_map(Act::Pass),
         1 => settings().prop_map(Act::Configure),
     ];
-    prop::collection::vec(act, 1..40)
+    prop::collection::vec((act, prop::bool::weighted(0.4)), 1..40)
 }
