@@ -158,6 +158,7 @@ impl Known {
                 let reason = version.and_then(|version| version.record.delete_reason.clone());
                 What::Forgotten { memory_ids: row.memory_ids, reason }
             }
+            ("memory/erased", _) => What::Erased,
             (_, Some(memory_id)) => {
                 let kept = version.filter(|version| version.status != Status::Deleted);
                 let record = kept.map(|version| Box::new(shown(version.record.clone(), self.now)));
