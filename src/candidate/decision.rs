@@ -1,7 +1,6 @@
 //! One decision within its transaction: what an act does to a candidate in its state (PC-39).
 
 use super::Stored;
-use super::merge_evidence;
 use super::outcome::{Fact, Known, Parts, add_evidence};
 use super::review::{Decided, Edit};
 use super::semantic::check_value;
@@ -136,6 +135,10 @@ impl Case<'_> {
         let mut locked = store::lock_many(tx, &ids).await?;
         let place = locked.iter().position(|stored| stored.id == self.known.id);
         let mut candidate = locked.swap_remove(place.ok_or(Error::NotFound("candidate"))?);
+        // It may have become more sensitive since it was looked at.
+        if !writer.sees(&candidate.scope, candidate.sensitivity) {
+            return Err(Error::NotFound("candidate"));
+        }
         match self.act.step_now(&candidate, changes.now)? {
             Step::Decide => {}
             Step::OnlySuppress => {
@@ -200,6 +203,8 @@ impl Case<'_> {
         is_edited: bool,
     ) -> Result<Record> {
         let fact = self.fact.ok_or_else(|| Error::internal("an approval without a fact"))?;
+        // Evidence may have come since it was looked at.
+        let fact = fact.proven_by(candidate)?;
         if is_edited {
             let original = std::mem::replace(&mut candidate.text, fact.content().to_owned());
             candidate.detail.original_text = Some(original);
@@ -210,7 +215,8 @@ impl Case<'_> {
         let record = match fact.look_up(tx, changes).await? {
             Known::Same(record) => {
                 candidate.status = CandidateStatus::MergedDuplicate;
-                add_evidence(tx, writer, changes, *record, &candidate.detail.evidence).await?.0
+                let sensitivity = candidate.sensitivity;
+                add_evidence(tx, writer, changes, *record, &fact.evidence, sensitivity).await?.0
             }
             known => {
                 let old = match &known {
@@ -239,7 +245,8 @@ async fn merge_into_record(
     }
     candidate.status = CandidateStatus::MergedDuplicate;
     candidate.memory_id = Some(target);
-    Ok(add_evidence(tx, writer, changes, record, &candidate.detail.evidence).await?.0)
+    let (evidence, sensitivity) = (&candidate.detail.evidence, candidate.sensitivity);
+    Ok(add_evidence(tx, writer, changes, record, evidence, sensitivity).await?.0)
 }
 
 async fn merge_into_candidate(
@@ -259,7 +266,7 @@ async fn merge_into_candidate(
         return Err(Error::NotPending(target.shown(changes.now).status.as_str()));
     }
     candidate.status = CandidateStatus::MergedDuplicate;
-    merge_evidence(&mut target.detail.evidence, &candidate.detail.evidence);
+    target.gather(&candidate.detail.evidence, candidate.sensitivity);
     store::update(tx, &target).await
 }
 

@@ -200,6 +200,16 @@ impl Stored {
         metadata
     }
 
+    /// Takes the evidence of what is the same, and is from then on as sensitive as that. Tells whether any was new.
+    fn gather(&mut self, more: &[Evidence], sensitivity: Sensitivity) -> bool {
+        let is_merged = merge_evidence(&mut self.detail.evidence, more);
+        if is_merged && sensitivity > self.sensitivity {
+            self.sensitivity = sensitivity;
+            self.detail.semantic.raise(sensitivity);
+        }
+        is_merged
+    }
+
     fn is_open(&self, now: chrono::DateTime<chrono::Utc>) -> bool {
         self.status.is_pending() && self.expires_at.0 > now
     }

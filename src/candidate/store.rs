@@ -238,12 +238,13 @@ pub async fn insert(tx: &mut TenantTx, new: &Stored) -> Result<()> {
     Ok(())
 }
 
-/// Writes what can change of a candidate.
+/// Writes all of a candidate but whose it is, what sort of thing it says and when it was proposed.
 pub async fn update(tx: &mut TenantTx, changed: &Stored) -> Result<()> {
     sqlx::query!(
         "UPDATE candidates
          SET fingerprint = $4, key = $5, candidate_text = $6, status = $7, repeats = $8, decided_at = $9,
-           decision_reason = $10, decided_by = $11, memory_id = $12, detail = $13
+           decision_reason = $10, decided_by = $11, memory_id = $12, detail = $13, sensitivity = $14, confidence = $15,
+           reason = $16, expires_at = $17
          WHERE tenant_id = $1 AND ns = $2 AND candidate_id = $3",
         tx.tenant(),
         tx.ns(),
@@ -258,6 +259,10 @@ pub async fn update(tx: &mut TenantTx, changed: &Stored) -> Result<()> {
         changed.decided_by.as_ref().map(Json) as _,
         changed.memory_id.map(MemoryId::uuid),
         Json(&changed.detail) as _,
+        changed.sensitivity as Sensitivity,
+        changed.confidence,
+        changed.reason,
+        changed.expires_at.0,
     )
     .execute(&mut **tx)
     .await?;

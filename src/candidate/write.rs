@@ -9,7 +9,7 @@ use super::policy::{
 use super::semantic::{SemanticWrite, SemanticWritten};
 use super::similar::{CLOSE, may_be_same};
 use super::word::{CandidateStatus, Disposition, Explicitness, Relation};
-use super::{Detail, Stored, key, merge_evidence, store};
+use super::{Detail, Stored, key, store};
 use crate::app::App;
 use crate::auth::{Action, Actor, ActorKind, Area, Caller, Permit};
 use crate::db::{TenantTx, with_retry};
@@ -243,7 +243,9 @@ async fn decide(
     }
     if forced_rejection(&proposed.judged(relation)).is_none() {
         if let Known::Same(record) = known {
-            let (record, merged) = add_evidence(tx, permit, changes, *record, &fact.evidence).await?;
+            let sensitivity = fact.incoming.record().sensitivity;
+            let (record, merged) =
+                add_evidence(tx, permit, changes, *record, &fact.evidence, sensitivity).await?;
             let answer = proposed.answer(permit, Relation::Duplicate);
             return Ok(SemanticWritten { record: Some(record), evidence_merged: merged, ..answer });
         }
@@ -288,7 +290,8 @@ async fn add_to_pending(
     mut pending: Stored,
 ) -> Result<SemanticWritten> {
     permit.require(&pending.scope, pending.sensitivity)?;
-    let evidence_merged = merge_evidence(&mut pending.detail.evidence, &proposed.fact.evidence);
+    let fact = &proposed.fact;
+    let evidence_merged = pending.gather(&fact.evidence, fact.incoming.record().sensitivity);
     if evidence_merged {
         store::update(tx, &pending).await?;
     }
@@ -307,13 +310,17 @@ async fn approve(
     old: Option<&Record>,
 ) -> Result<SemanticWritten> {
     let relation = candidate.detail.verdict.relation;
+    let pending = same.iter().find(|stored| stored.is_open(changes.now));
+    if let Some(pending) = pending {
+        permit.require(&pending.scope, pending.sensitivity)?;
+    }
     let remembered = proposed.fact.accept(tx, permit, changes, old).await?;
     candidate.memory_id = Some(remembered.record.id);
-    match same.iter().find(|stored| stored.is_open(changes.now)) {
+    match pending {
         Some(pending) => {
             candidate.id = pending.id;
             candidate.created_at = pending.created_at;
-            merge_evidence(&mut candidate.detail.evidence, &pending.detail.evidence);
+            candidate.gather(&pending.detail.evidence, pending.sensitivity);
             store::update(tx, &candidate).await?;
         }
         None => store::insert(tx, &candidate).await?,
@@ -344,8 +351,9 @@ async fn keep(
             && stored.reason == candidate.reason
     };
     if let Some(mut before) = same.into_iter().find(is_repeated) {
+        permit.require(&before.scope, before.sensitivity)?;
         before.repeats += 1;
-        let evidence_merged = merge_evidence(&mut before.detail.evidence, &candidate.detail.evidence);
+        let evidence_merged = before.gather(&candidate.detail.evidence, candidate.sensitivity);
         store::update(tx, &before).await?;
         let candidate = Some(before.shown(changes.now));
         return Ok(SemanticWritten { candidate, evidence_merged, ..proposed.answer(permit, relation) });
