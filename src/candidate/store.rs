@@ -136,14 +136,25 @@ pub async fn lock_many(tx: &mut TenantTx, ids: &[CandidateId]) -> Result<Vec<Sto
     find_many(tx, ids).await
 }
 
-/// The candidates that are the same proposal, newest first, kept from changing.
+/// The candidates that are the same proposal and have a say in what becomes of it, newest first, kept from changing.
+/// However often it was approved and gave its place to another, those that wait or were rejected are among them.
 pub async fn lock_same(tx: &mut TenantTx, fingerprint: &[u8; 32]) -> Result<Vec<Stored>> {
     let ids = sqlx::query_scalar!(
         "SELECT candidate_id
          FROM candidates
-         WHERE tenant_id = $1 AND ns = $2 AND fingerprint = $3
+         WHERE tenant_id = $1
+           AND ns = $2
+           AND candidate_id IN (
+             SELECT candidate_id
+             FROM candidates
+             WHERE tenant_id = $1
+               AND ns = $2
+               AND fingerprint = $3
+               AND status NOT IN ('approved', 'merged_duplicate', 'superseded', 'expired')
+             ORDER BY candidate_id DESC
+             LIMIT 100
+           )
          ORDER BY candidate_id
-         LIMIT 100
          FOR UPDATE",
         tx.tenant(),
         tx.ns(),

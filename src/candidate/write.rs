@@ -241,6 +241,7 @@ async fn decide(
     if relation != Relation::Duplicate && !has_last_word && is_suppressed(tx, fact, &same).await? {
         relation = Relation::SuppressedByRejection;
     }
+    let verdict = judge(&policy, &proposed.judged(relation));
     if forced_rejection(&proposed.judged(relation)).is_none() {
         if let Known::Same(record) = known {
             let sensitivity = fact.incoming.record().sensitivity;
@@ -249,12 +250,13 @@ async fn decide(
             let answer = proposed.answer(permit, Relation::Duplicate);
             return Ok(SemanticWritten { record: Some(record), evidence_merged: merged, ..answer });
         }
+        // Who insists settles what is pending, unless that has to wait as well.
+        let is_settling = proposed.insists() && !verdict.status.is_pending();
         let pending = same.iter().find(|stored| stored.is_open(changes.now));
-        if let Some(pending) = pending.filter(|_| !proposed.insists()) {
+        if let Some(pending) = pending.filter(|_| !is_settling) {
             return add_to_pending(tx, permit, changes, proposed, pending.clone()).await;
         }
     }
-    let verdict = judge(&policy, &proposed.judged(relation));
     let old = match known {
         Known::Other(record) => Some(*record),
         Known::Nothing | Known::Same(_) => None,
