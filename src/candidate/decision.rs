@@ -142,7 +142,9 @@ impl Case<'_> {
         match self.act.step_now(&candidate, changes.now)? {
             Step::Decide => {}
             Step::OnlySuppress => {
-                self.suppress(tx, &candidate, changes).await?;
+                if self.suppress(tx, &candidate, changes).await? {
+                    self.audit(tx, writer, changes).await?;
+                }
                 return Ok(Decided { candidate: candidate.shown(changes.now), record: None });
             }
             Step::Stay | Step::Refuse => {
@@ -183,12 +185,17 @@ impl Case<'_> {
             }
         };
         store::update(tx, &candidate).await?;
-        let action = format!("candidate.{}", self.act.usual_reason());
-        tx.audit(writer, &action, &candidate.id.to_string(), changes.now).await?;
+        self.audit(tx, writer, changes).await?;
         Ok(Decided { candidate: candidate.shown(changes.now), record })
     }
 
-    async fn suppress(&self, tx: &mut TenantTx, candidate: &Stored, changes: &Changes) -> Result<()> {
+    async fn audit(&self, tx: &mut TenantTx, writer: &Permit, changes: &Changes) -> Result<()> {
+        let action = format!("candidate.{}", self.act.usual_reason());
+        tx.audit(writer, &action, &self.known.id.to_string(), changes.now).await
+    }
+
+    /// Tells whether it was not suppressed before.
+    async fn suppress(&self, tx: &mut TenantTx, candidate: &Stored, changes: &Changes) -> Result<bool> {
         let embedding = self.fact.and_then(|fact| fact.incoming.embedding());
         store::suppress(tx, candidate, embedding, changes.now).await
     }

@@ -295,16 +295,16 @@ pub async fn supersede(tx: &mut TenantTx, memory: MemoryId) -> Result<()> {
     Ok(())
 }
 
-/// Notes that this is not to be suggested again, nor what is like it.
+/// Notes that this is not to be suggested again, nor what is like it. Tells whether that is new.
 pub async fn suppress(
     tx: &mut TenantTx,
     candidate: &Stored,
     embedding: Option<&Embedding>,
     now: DateTime<Utc>,
-) -> Result<()> {
+) -> Result<bool> {
     let model = embedding.map(|_| tx.model());
     let vector = embedding.map(|embedding| HalfVector::from_f32_slice(embedding.as_slice()));
-    sqlx::query!(
+    let done = sqlx::query!(
         "INSERT INTO suppressions (
            tenant_id, ns, suppression_id, fingerprint, scope_kind, scope_key, category, content, candidate_id,
            created_at, model, embedding
@@ -326,7 +326,7 @@ pub async fn suppress(
     )
     .execute(&mut **tx)
     .await?;
-    Ok(())
+    Ok(done.rows_affected() > 0)
 }
 
 /// What was suppressed in a scope and category, if it has this fingerprint or is as close as `close`: whether it is
