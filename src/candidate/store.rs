@@ -185,11 +185,11 @@ pub async fn list_ids(
            AND ns = $2
            AND (
              $3::text[] IS NULL
-             OR CASE
-               WHEN expires_at <= $8 AND status IN ('pending', 'pending_silent', 'ask_on_use', 'needs_review')
-               THEN 'expired'
-               ELSE status
-             END = ANY($3)
+             OR status = ANY($3)
+               AND (status NOT IN ('pending', 'pending_silent', 'ask_on_use', 'needs_review') OR expires_at > $8)
+             OR 'expired' = ANY($3)
+               AND status IN ('pending', 'pending_silent', 'ask_on_use', 'needs_review')
+               AND expires_at <= $8
            )
            AND sensitivity = ANY($4)
            AND ($5::text[] IS NULL OR category = ANY($5))
@@ -368,6 +368,32 @@ pub async fn suppressed(
     .fetch_all(&mut **tx)
     .await?;
     Ok(rows.into_iter().map(|row| (row.is_same, row.content)).collect())
+}
+
+/// Removes candidates of all tenants that were decided long ago. What somebody rejected or suppressed is not to come
+/// back, and is kept. Gives how many.
+pub async fn purge(tx: &mut OperatorTx, before: DateTime<Utc>, limit: i64) -> Result<u64> {
+    let done = sqlx::query!(
+        "DELETE FROM candidates c
+         USING (
+           SELECT tenant_id, ns, candidate_id
+           FROM candidates
+           WHERE decided_at < $1
+             AND status IN (
+               'approved', 'auto_rejected', 'review_disabled_rejected', 'merged_duplicate', 'expired', 'superseded'
+             )
+             AND (detail -> 'suppress_similar') IS NULL
+           ORDER BY decided_at
+           LIMIT $2
+           FOR UPDATE SKIP LOCKED
+         ) due
+         WHERE c.tenant_id = due.tenant_id AND c.ns = due.ns AND c.candidate_id = due.candidate_id",
+        before,
+        limit,
+    )
+    .execute(&mut **tx)
+    .await?;
+    Ok(done.rows_affected())
 }
 
 /// Marks candidates of all tenants that nobody has decided in time. Gives how many.

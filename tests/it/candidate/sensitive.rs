@@ -56,7 +56,7 @@ async fn a_personal_write_that_settles_a_candidate_makes_it_personal() {
     assert_eq!(read["candidate"], settled["candidate"], "what was answered is what was stored");
     assert_eq!(
         (&read["candidate"]["confidence"], &read["candidate"]["reason"]),
-        (&json!(0.5), &json!("high_confidence_durable_fact"))
+        (&json!(0.5), &json!("accepted_as_asked"))
     );
     normal.get(&path(&id)).await.refused(404, "not_found");
     sees_nothing(&normal).await;

@@ -31,7 +31,7 @@ async fn an_explicit_write_that_has_to_wait_waits_once_pc38() {
 async fn flip(app: &TestApp) {
     let many = "INSERT INTO candidates
                 SELECT (jsonb_populate_record(c, jsonb_build_object(
-                  'candidate_id', CASE at % 2 WHEN 0 THEN '0' ELSE 'f' END || right(gen_random_uuid()::text, -1), 'status', 'superseded'
+                  'candidate_id', CASE at % 2 WHEN 0 THEN '00' ELSE 'ff' END || right(gen_random_uuid()::text, -2), 'status', 'superseded'
                 ))).*
                 FROM candidates c, generate_series(1, 300) AS at";
     sqlx::raw_sql(many).execute(&mut app.db.superuser().await).await.unwrap();
