@@ -1,91 +1,20 @@
 //! One decision within its transaction: what an act does to a candidate in its state (PC-39).
 
 use super::Stored;
+use super::act::{Act, Decided, Step, Target};
 use super::outcome::{Fact, Known, Parts, add_evidence};
-use super::review::{Decided, Edit};
 use super::semantic::check_value;
-use super::store;
 use super::word::CandidateStatus;
+use super::{store, suppression_store};
 use crate::app::App;
 use crate::auth::Permit;
 use crate::db::TenantTx;
 use crate::error::{Error, Result};
-use crate::id::{CandidateId, MemoryId};
+use crate::id::MemoryId;
 use crate::memory::Record;
 use crate::memory::accept;
 use crate::memory::draft::check_content;
 use crate::memory::write::Changes;
-
-/// What is done to a candidate.
-pub enum Act {
-    Approve(Option<Edit>),
-    Reject,
-    Expire,
-    Merge(Target),
-    Suppress,
-}
-
-/// What a candidate is merged into.
-#[derive(Clone, Copy)]
-pub enum Target {
-    Memory(MemoryId),
-    Candidate(CandidateId),
-}
-
-/// What an act does to a candidate in a status.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Step {
-    /// It is decided.
-    Decide,
-    /// It was decided so already.
-    Stay,
-    /// It was rejected already; what is like it is suppressed from now on.
-    OnlySuppress,
-    /// It was decided otherwise.
-    Refuse,
-}
-
-impl Act {
-    /// Whether it makes or changes a record.
-    pub fn changes_memory(&self) -> bool {
-        matches!(self, Self::Approve(_) | Self::Merge(Target::Memory(_)))
-    }
-
-    /// What is written down when the reviewer gives no reason.
-    pub fn usual_reason(&self) -> &'static str {
-        match self {
-            Self::Approve(None) => "approved",
-            Self::Approve(Some(_)) => "edit_and_approved",
-            Self::Reject => "rejected",
-            Self::Expire => "expired",
-            Self::Merge(_) => "merged_duplicate",
-            Self::Suppress => "suppress_similar",
-        }
-    }
-
-    /// PC-39: what was decided in the same way stays; any other move needs a pending state.
-    fn step(&self, status: CandidateStatus, is_suppressing: bool) -> Step {
-        match (self, status) {
-            (_, status) if status.is_pending() => Step::Decide,
-            (Self::Approve(None), CandidateStatus::Approved) | (Self::Reject, CandidateStatus::Rejected) => {
-                Step::Stay
-            }
-            (Self::Suppress, CandidateStatus::Rejected) => Step::OnlySuppress,
-            (Self::Suppress, CandidateStatus::AutoRejected) if is_suppressing => Step::Stay,
-            _ => Step::Refuse,
-        }
-    }
-
-    /// What it does to this candidate now, or why not.
-    pub fn step_now(&self, candidate: &Stored, now: chrono::DateTime<chrono::Utc>) -> Result<Step> {
-        let is_late = candidate.status.is_pending() && !candidate.is_open(now);
-        let status = if is_late { CandidateStatus::Expired } else { candidate.status };
-        match self.step(status, candidate.detail.suppress_similar) {
-            Step::Refuse => Err(Error::NotPending(status.as_str())),
-            step => Ok(step),
-        }
-    }
-}
 
 /// The fact that the candidate stands for, or will: with a vector, for a record or for a suppression.
 pub async fn prepare(app: &App, writer: &Permit, known: &Stored, act: &Act) -> Result<Option<Fact>> {
@@ -197,7 +126,7 @@ impl Case<'_> {
     /// Tells whether it was not suppressed before.
     async fn suppress(&self, tx: &mut TenantTx, candidate: &Stored, changes: &Changes) -> Result<bool> {
         let embedding = self.fact.and_then(|fact| fact.incoming.embedding());
-        store::suppress(tx, candidate, embedding, changes.now).await
+        suppression_store::insert(tx, candidate, embedding, changes.now).await
     }
 
     /// Makes it a record; what is known already gets its evidence instead (C114).
@@ -275,39 +204,4 @@ async fn merge_into_candidate(
     candidate.status = CandidateStatus::MergedDuplicate;
     target.gather(&candidate.detail.evidence, candidate.sensitivity);
     store::update(tx, &target).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_decided_in_the_same_way_stays_and_any_other_move_is_refused_pc39() {
-        let acts = [
-            Act::Approve(None),
-            Act::Reject,
-            Act::Expire,
-            Act::Suppress,
-            Act::Merge(Target::Memory(MemoryId::new())),
-            Act::Approve(Some(Edit {
-                edited_text: String::new(),
-                edited_value: None,
-                reason: None,
-                actor: None,
-            })),
-        ];
-        for status in CandidateStatus::ALL {
-            for (place, act) in acts.iter().enumerate() {
-                let expected = match (place, status) {
-                    _ if status.is_pending() => Step::Decide,
-                    (0, CandidateStatus::Approved) | (1, CandidateStatus::Rejected) => Step::Stay,
-                    (3, CandidateStatus::Rejected) => Step::OnlySuppress,
-                    _ => Step::Refuse,
-                };
-                assert_eq!(act.step(status, false), expected, "{place} {status:?}");
-            }
-        }
-        assert_eq!(Act::Suppress.step(CandidateStatus::AutoRejected, true), Step::Stay);
-        assert_eq!(Act::Reject.step(CandidateStatus::AutoRejected, true), Step::Refuse);
-    }
 }

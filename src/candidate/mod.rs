@@ -5,18 +5,22 @@
 //! - A candidate is decided once (PC-39), by the policy, by a reviewer, or by time.
 //! - What was rejected, suppressed or forgotten does not come back on a machine's word (R-06, XC-31).
 
+mod act;
 mod decision;
 mod erase_store;
 mod key;
 mod outcome;
 pub mod policy;
+mod proposal;
 pub mod read;
 pub mod review;
 pub mod score;
 pub mod semantic;
 mod similar;
 mod store;
+mod suppression_store;
 pub mod sweep;
+mod sweep_store;
 pub mod word;
 pub mod write;
 
@@ -251,7 +255,7 @@ async fn erase_traces(tx: &mut TenantTx, ids: &[CandidateId]) -> Result<()> {
     if ids.is_empty() {
         return Ok(());
     }
-    erase_store::erase_suppressions(tx, ids).await?;
+    suppression_store::erase(tx, ids).await?;
     event::erase_candidates(tx, ids).await?;
     idempotency::erase(tx, ids.iter().map(ToString::to_string).collect()).await
 }

@@ -1,22 +1,17 @@
-//! SQL of candidates and suppressions.
+//! SQL of candidates.
 
 use chrono::{DateTime, Utc};
-use pgvector::HalfVector;
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::policy::CandidatePolicy;
 use super::{CandidateStatus, Detail, Stored};
 use crate::auth::{Actor, Namespace};
-use crate::db::{OperatorTx, TenantTx};
-use crate::embed::Embedding;
+use crate::db::TenantTx;
 use crate::error::{Error, Result};
-use crate::id::{CandidateId, EventId, MemoryId};
+use crate::id::{CandidateId, MemoryId};
 use crate::memory::filter::Filter;
 use crate::memory::{Category, Scope, ScopeKind, Sensitivity};
-
-/// How many suppressions of a scope and category a text is compared with: the closest.
-const MAX_SIMILAR: i64 = 20;
 
 struct Row {
     candidate_id: Uuid,
@@ -293,127 +288,4 @@ pub async fn supersede(tx: &mut TenantTx, memory: MemoryId) -> Result<()> {
     .execute(&mut **tx)
     .await?;
     Ok(())
-}
-
-/// Notes that this is not to be suggested again, nor what is like it. Tells whether that is new.
-pub async fn suppress(
-    tx: &mut TenantTx,
-    candidate: &Stored,
-    embedding: Option<&Embedding>,
-    now: DateTime<Utc>,
-) -> Result<bool> {
-    let model = embedding.map(|_| tx.model());
-    let vector = embedding.map(|embedding| HalfVector::from_f32_slice(embedding.as_slice()));
-    let done = sqlx::query!(
-        "INSERT INTO suppressions (
-           tenant_id, ns, suppression_id, fingerprint, scope_kind, scope_key, category, content, candidate_id,
-           created_at, model, embedding
-         )
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-         ON CONFLICT ON CONSTRAINT suppressions_fingerprint DO NOTHING",
-        tx.tenant(),
-        tx.ns(),
-        EventId::new().uuid(),
-        candidate.fingerprint.as_slice(),
-        candidate.scope.kind as ScopeKind,
-        candidate.scope.key,
-        candidate.category as Category,
-        candidate.text,
-        candidate.id.uuid(),
-        now,
-        model,
-        vector as Option<HalfVector>,
-    )
-    .execute(&mut **tx)
-    .await?;
-    Ok(done.rows_affected() > 0)
-}
-
-/// What was suppressed in a scope and category, if it has this fingerprint or is as close as `close`: whether it is
-/// the same, and its text.
-pub async fn suppressed(
-    tx: &mut TenantTx,
-    scope: &Scope,
-    category: Category,
-    fingerprint: &[u8; 32],
-    embedding: Option<&Embedding>,
-    close: f64,
-) -> Result<Vec<(bool, String)>> {
-    let vector = embedding.map(|embedding| HalfVector::from_f32_slice(embedding.as_slice()));
-    let rows = sqlx::query!(
-        "SELECT fingerprint = $6 AS \"is_same!\", content
-         FROM suppressions
-         WHERE tenant_id = $1
-           AND ns = $2
-           AND scope_kind = $3
-           AND scope_key = $4
-           AND category = $5
-           AND (
-             fingerprint = $6
-             OR CASE WHEN model = $7 AND $8::halfvec IS NOT NULL THEN 1 - (embedding <=> $8) ELSE 0 END >= $9
-           )
-         ORDER BY fingerprint <> $6, embedding <=> $8
-         LIMIT $10",
-        tx.tenant(),
-        tx.ns(),
-        scope.kind as ScopeKind,
-        scope.key,
-        category as Category,
-        fingerprint.as_slice(),
-        tx.model(),
-        vector as Option<HalfVector>,
-        close,
-        MAX_SIMILAR,
-    )
-    .fetch_all(&mut **tx)
-    .await?;
-    Ok(rows.into_iter().map(|row| (row.is_same, row.content)).collect())
-}
-
-/// Removes candidates of all tenants that were decided long ago. What somebody rejected or suppressed is not to come
-/// back, and is kept. Gives how many.
-pub async fn purge(tx: &mut OperatorTx, before: DateTime<Utc>, limit: i64) -> Result<u64> {
-    let done = sqlx::query!(
-        "DELETE FROM candidates c
-         USING (
-           SELECT tenant_id, ns, candidate_id
-           FROM candidates
-           WHERE decided_at < $1
-             AND status IN (
-               'approved', 'auto_rejected', 'review_disabled_rejected', 'merged_duplicate', 'expired', 'superseded'
-             )
-             AND (detail -> 'suppress_similar') IS NULL
-           ORDER BY decided_at
-           LIMIT $2
-           FOR UPDATE SKIP LOCKED
-         ) due
-         WHERE c.tenant_id = due.tenant_id AND c.ns = due.ns AND c.candidate_id = due.candidate_id",
-        before,
-        limit,
-    )
-    .execute(&mut **tx)
-    .await?;
-    Ok(done.rows_affected())
-}
-
-/// Marks candidates of all tenants that nobody has decided in time. Gives how many.
-pub async fn expire(tx: &mut OperatorTx, now: DateTime<Utc>, limit: i64) -> Result<u64> {
-    let done = sqlx::query!(
-        "UPDATE candidates c
-         SET status = 'expired', decided_at = due.expires_at, decision_reason = 'expired',
-           decided_by = '{\"kind\": \"system\"}'
-         FROM (
-           SELECT tenant_id, ns, candidate_id, expires_at
-           FROM candidates
-           WHERE expires_at <= $1 AND status IN ('pending', 'pending_silent', 'ask_on_use', 'needs_review')
-           LIMIT $2
-           FOR UPDATE SKIP LOCKED
-         ) due
-         WHERE c.tenant_id = due.tenant_id AND c.ns = due.ns AND c.candidate_id = due.candidate_id",
-        now,
-        limit,
-    )
-    .execute(&mut **tx)
-    .await?;
-    Ok(done.rows_affected())
 }

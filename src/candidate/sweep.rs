@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::store;
+use super::sweep_store as store;
 use crate::app::App;
 use crate::auth::OperatorPermit;
 use crate::error::Result;

@@ -1,38 +1,20 @@
 //! The semantic write (PC-38, XC-35 to XC-39): a proposal comes with its meaning, and the service decides.
 
-use serde_json::{Map, Value};
-
-use super::outcome::{Fact, Known, Parts, add_evidence};
-use super::policy::{
-    self, CandidatePolicy, EvidenceClass, Proposal, Verdict, forced_rejection, is_secret, judge,
-};
+use super::outcome::{Fact, Known, add_evidence};
+use super::policy::{CandidatePolicy, forced_rejection, judge};
+use super::proposal::Proposed;
 use super::semantic::{SemanticWrite, SemanticWritten};
 use super::similar::{CLOSE, may_be_same};
-use super::word::{CandidateStatus, Disposition, Explicitness, Relation};
-use super::{Detail, Stored, key, store};
+use super::word::{CandidateStatus, Disposition, Relation};
+use super::{Stored, store, suppression_store};
 use crate::app::App;
-use crate::auth::{Action, Actor, ActorKind, Area, Caller, Permit};
+use crate::auth::{Action, ActorKind, Area, Caller, Permit};
 use crate::db::{TenantTx, with_retry};
 use crate::error::{Error, Result};
 use crate::event;
-use crate::id::CandidateId;
 use crate::idempotency::{self, Answer, Key};
+use crate::memory::Record;
 use crate::memory::write::Changes;
-use crate::memory::{Provenance, Record, SourceContextKind, SourceKind};
-
-/// What stands in the place of a text that must not be kept.
-const WITHHELD: &str = "(withheld)";
-
-/// A proposal, checked and embedded.
-struct Proposed {
-    fact: Fact,
-    evidence_class: EvidenceClass,
-    disposition: Disposition,
-    provenance: Provenance,
-    source_context_kind: Option<SourceContextKind>,
-    importance: f64,
-    client: Map<String, Value>,
-}
 
 /// Writes a proposal with its meaning: it becomes a record or a candidate, or adds its evidence to what is there.
 ///
@@ -87,134 +69,6 @@ pub fn take_key(new: &mut SemanticWrite, route: &str) -> Result<Option<Key>> {
     let Some(key) = new.idempotency_key.take() else { return Ok(None) };
     let body = serde_json::to_value(&*new).map_err(Error::internal)?;
     Key::new(&key, route, &body).map(Some)
-}
-
-impl Proposed {
-    async fn prepare(app: &App, permit: &Permit, mut new: SemanticWrite) -> Result<Self> {
-        new.check()?;
-        crate::memory::draft::check_metadata(new.metadata.as_ref())?;
-        let source_context_kind = new.source_context_kind.or_else(|| usual_source(permit.actor()));
-        let provenance = new.provenance.unwrap_or_default();
-        let evidence_class = classify(source_context_kind, &provenance, &new.evidence);
-        let client = new.metadata.unwrap_or_default();
-        let mut kept = client.clone();
-        let ignored = [
-            ("client_provided_key", new.client_provided_key.map(Value::from)),
-            ("client_status", new.status.map(Value::from)),
-            ("client_score", new.score.map(Value::from)),
-        ];
-        kept.extend(ignored.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-        let importance = new.importance.unwrap_or(0.5);
-        let parts = Parts {
-            scope: new.scope,
-            semantic: new.semantic,
-            content: new.content,
-            value: new.value,
-            evidence: new.evidence,
-            provenance: provenance.clone(),
-            source_context_kind,
-            confidence: new.confidence,
-            importance: new.importance,
-            context: new.context,
-            client: kept.clone(),
-        };
-        let fact = Fact::prepare(app, permit, parts).await?;
-        let provenance = Provenance { created_by: Some(permit.actor().clone()), ..provenance };
-        let disposition = new.disposition;
-        Ok(Self {
-            fact,
-            evidence_class,
-            disposition,
-            provenance,
-            source_context_kind,
-            importance,
-            client: kept,
-        })
-    }
-
-    fn judged(&self, relation: Relation) -> Proposal<'_> {
-        Proposal {
-            semantic: &self.fact.semantic,
-            category: self.fact.semantic.category,
-            scope: self.fact.scope.kind,
-            evidence: self.evidence_class,
-            pieces: self.fact.evidence.len(),
-            relation,
-            disposition: self.disposition,
-        }
-    }
-
-    /// Whether it was said outright and is to be active.
-    fn insists(&self) -> bool {
-        self.disposition == Disposition::AcceptActive
-            && self.fact.semantic.explicitness == Explicitness::Explicit
-    }
-
-    fn answer(&self, permit: &Permit, relation: Relation) -> SemanticWritten {
-        SemanticWritten {
-            relation,
-            canonical_key: self.fact.canonical_key(permit),
-            semantic_fingerprint: key::hex(&self.fact.fingerprint),
-            record: None,
-            candidate: None,
-            created: false,
-            superseded_memory_id: None,
-            evidence_merged: false,
-        }
-    }
-
-    fn candidate(
-        &self,
-        permit: &Permit,
-        verdict: Verdict,
-        policy: &CandidatePolicy,
-        changes: &Changes,
-    ) -> Stored {
-        let record = self.fact.incoming.record();
-        let is_withheld = is_secret(self.fact.semantic.sensitivity);
-        let is_decided = !verdict.status.is_pending();
-        let mut evidence = self.fact.evidence.clone();
-        if is_withheld {
-            for piece in &mut evidence {
-                piece.quote = None;
-            }
-        }
-        let days = chrono::TimeDelta::days(i64::from(policy.expire_after_days));
-        Stored {
-            id: CandidateId::new(),
-            fingerprint: self.fact.fingerprint,
-            scope: self.fact.scope.clone(),
-            namespace: permit.namespace().clone(),
-            category: self.fact.semantic.category,
-            key: self.fact.key.key.clone(),
-            text: if is_withheld { WITHHELD.to_owned() } else { record.content.clone() },
-            status: verdict.status,
-            sensitivity: record.sensitivity,
-            confidence: record.confidence,
-            reason: verdict.reason_code.clone(),
-            repeats: 0,
-            created_at: changes.now.into(),
-            expires_at: (changes.now + days).into(),
-            decided_at: is_decided.then(|| changes.now.into()),
-            decision_reason: is_decided.then(|| verdict.reason_code.clone()),
-            decided_by: is_decided
-                .then(|| Actor { kind: ActorKind::System, id: Some(policy::VERSION.to_owned()) }),
-            memory_id: None,
-            detail: Detail {
-                semantic: self.fact.semantic.clone(),
-                value: self.fact.value.clone().filter(|_| !is_withheld),
-                evidence,
-                verdict,
-                provenance: self.provenance.clone(),
-                source_context_kind: self.source_context_kind,
-                context: Some(record.context.clone()),
-                importance: self.importance,
-                client: if is_withheld { Map::new() } else { self.client.clone() },
-                original_text: None,
-                suppress_similar: false,
-            },
-        }
-    }
 }
 
 async fn decide(
@@ -277,7 +131,7 @@ async fn is_suppressed(tx: &mut TenantTx, fact: &Fact, same: &[Stored]) -> Resul
     let category = fact.semantic.category;
     let embedding = fact.incoming.embedding();
     let suppressed =
-        store::suppressed(tx, &fact.scope, category, &fact.fingerprint, embedding, CLOSE).await?;
+        suppression_store::find_close(tx, &fact.scope, category, &fact.fingerprint, embedding, CLOSE).await?;
     if suppressed.iter().any(|(is_same, text)| *is_same || may_be_same(text, fact.content())) {
         return Ok(true);
     }
@@ -367,34 +221,4 @@ async fn keep(
     tx.audit(permit, &action, &candidate.id.to_string(), changes.now).await?;
     let created = relation != Relation::SuppressedByRejection;
     Ok(SemanticWritten { candidate: Some(candidate), created, ..proposed.answer(permit, relation) })
-}
-
-/// What a text is taken from when the writer does not say.
-fn usual_source(actor: &Actor) -> Option<SourceContextKind> {
-    match actor.kind {
-        ActorKind::User => Some(SourceContextKind::DirectUserConversation),
-        ActorKind::Assistant => Some(SourceContextKind::AssistantResponse),
-        ActorKind::Tool => Some(SourceContextKind::ToolResult),
-        ActorKind::Extractor | ActorKind::System => None,
-    }
-}
-
-/// How good the evidence is.
-fn classify(
-    source: Option<SourceContextKind>,
-    provenance: &Provenance,
-    evidence: &[super::semantic::Evidence],
-) -> EvidenceClass {
-    let is_quoted = evidence.iter().any(|piece| piece.quote.is_some());
-    match source {
-        Some(SourceContextKind::DirectUserConversation) if is_quoted => {
-            if provenance.source_kind == Some(SourceKind::UserCorrection) {
-                EvidenceClass::DirectUserCorrection
-            } else {
-                EvidenceClass::DirectUserAssertion
-            }
-        }
-        Some(SourceContextKind::GeneratedSummary) => EvidenceClass::GeneratedSummary,
-        _ => EvidenceClass::MissingOrWeak,
-    }
 }

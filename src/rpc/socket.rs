@@ -5,12 +5,11 @@
 //! that happens on the connection makes it begin anew, and a slow reader keeps no connection to the database. Whoever
 //! does not read, or does not answer a ping, is cut; the number of the last notification is the place to go on from.
 
-use std::borrow::Cow;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use axum::http::{HeaderMap, Method};
 use axum::response::Response;
 use axum::routing::get;
@@ -18,6 +17,7 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
+use super::close::Close;
 use super::{Answers, Surroundings};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller};
@@ -51,35 +51,6 @@ pub const ROUTES: &[Route] = &[Route::new(
 .asks::<Follow>()
 .with_status(101)];
 
-/// Why a connection is closed by this side.
-#[derive(Debug)]
-struct Close {
-    code: u16,
-    reason: Cow<'static, str>,
-}
-
-impl Close {
-    fn new(code: u16, reason: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, reason: reason.into() }
-    }
-
-    /// How a stream that cannot be opened, or not go on, is told.
-    fn of(error: &Error) -> Self {
-        let code = match error {
-            Error::Unauthorized(_) => 4401,
-            Error::Forbidden(_) | Error::DatabaseMismatch | Error::TenantSuspended => 4403,
-            Error::CursorExpired => 4410,
-            Error::Unavailable { .. } | Error::RateLimited { .. } => 1013,
-            Error::Internal(source) => {
-                tracing::error!(error = %source, "a connection failed on a fault of ours");
-                1011
-            }
-            _ => 4400,
-        };
-        Self::new(code, error.to_string())
-    }
-}
-
 /// A message at work.
 type Running = Pin<Box<dyn Future<Output = Option<Answers>> + Send>>;
 
@@ -91,9 +62,10 @@ async fn connect(
     upgrade: WebSocketUpgrade,
 ) -> Result<Response> {
     let after = header_once(&headers, "last-event-id")?.map(str::to_owned).or(follow.after);
-    let turn = (app.events.take_turn()?, app.limits.open(caller.claims().tenant)?);
+    let open = app.limits.open(caller.claims().tenant)?;
+    let turn = app.events.take_turn()?;
     let upgrade = upgrade.max_message_size(MAX_BODY_BYTES).max_frame_size(MAX_BODY_BYTES);
-    Ok(upgrade.on_upgrade(move |socket| serve(app, caller, after, socket, turn)))
+    Ok(upgrade.on_upgrade(move |socket| serve(app, caller, after, socket, (turn, open))))
 }
 
 async fn serve(
@@ -101,7 +73,7 @@ async fn serve(
     caller: Caller,
     after: Option<String>,
     mut socket: WebSocket,
-    turn: (Turn, OpenStream),
+    (turn, _open): (Turn, OpenStream),
 ) {
     let may_follow = caller.claims().rights.allows(Area::Events, Action::Read);
     let opened = if may_follow || after.is_some() {
@@ -117,17 +89,11 @@ async fn serve(
         }
         Err(error) => Some(Close::of(&error)),
     };
-    if let Some(Close { code, reason }) = close {
-        let reason = Utf8Bytes::from(shorten(&reason));
-        let goodbye = socket.send(Message::Close(Some(CloseFrame { code, reason })));
+    if let Some(close) = close {
+        let goodbye = socket.send(Message::Close(Some(close.frame())));
         // Whoever does not take it is gone, or will find out.
         let _ = tokio::time::timeout(GOODBYE, goodbye).await;
     }
-}
-
-/// A close frame has room for 123 bytes.
-fn shorten(reason: &str) -> &str {
-    &reason[..reason.floor_char_boundary(123)]
 }
 
 /// Reads a stream until it ends, or nobody takes what it tells.
@@ -139,18 +105,19 @@ fn follow(app: App, mut stream: Stream) -> mpsc::Receiver<Result<Notification>> 
                 () = sender.closed() => return,
                 told = stream.next(&app) => told,
             };
-            let (told, end) = match told {
-                Ok(told) => (told, None),
-                Err(error) => (Vec::new(), Some(error)),
-            };
-            let is_over = end.is_some();
-            for told in told.into_iter().map(Ok).chain(end.map(Err)) {
-                if sender.send(told).await.is_err() {
+            match told {
+                Ok(told) => {
+                    for told in told {
+                        if sender.send(Ok(told)).await.is_err() {
+                            return;
+                        }
+                    }
+                }
+                Err(error) => {
+                    // If nobody takes it, the connection has ended already.
+                    let _ = sender.send(Err(error)).await;
                     return;
                 }
-            }
-            if is_over {
-                return;
             }
         }
     });

@@ -33,7 +33,8 @@ async fn flip(app: &TestApp) {
                 SELECT (jsonb_populate_record(c, jsonb_build_object(
                   'candidate_id', CASE at % 2 WHEN 0 THEN '00' ELSE 'ff' END || right(gen_random_uuid()::text, -2), 'status', 'superseded'
                 ))).*
-                FROM candidates c, generate_series(1, 300) AS at";
+                FROM candidates c, generate_series(1, 300) AS at
+                WHERE c.status <> 'superseded'";
     sqlx::raw_sql(many).execute(&mut app.db.superuser().await).await.unwrap();
 }
 
