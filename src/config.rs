@@ -51,6 +51,10 @@ pub struct Http {
     pub public_url: String,
     /// A token that every request must carry as bearer, if set.
     pub access_token: Option<Secret>,
+    /// How long nothing may be heard of a WebSocket, not even the answer to a ping.
+    pub socket_idle: Duration,
+    /// How long the client of a WebSocket may leave what was sent to it unread.
+    pub socket_slow: Duration,
 }
 
 /// The Postgres that holds what must last.
@@ -134,6 +138,8 @@ impl Config {
                 metrics_address: env.optional("MEMTIDE_METRICS_ADDR"),
                 public_url: env.or("MEMTIDE_PUBLIC_URL", format!("http://127.0.0.1:{port}")),
                 access_token: env.optional("MEMTIDE_ACCESS_TOKEN"),
+                socket_idle: env.seconds("MEMTIDE_SOCKET_IDLE_SECONDS", 60),
+                socket_slow: env.seconds("MEMTIDE_SOCKET_SLOW_SECONDS", 20),
             },
             database: Database {
                 url: env.url("DATABASE_URL", POSTGRES),
@@ -194,6 +200,10 @@ impl Reader<'_> {
             self.faults.push(format!("{name}: {value} is outside of {least} to {most}"));
         }
         value
+    }
+
+    fn seconds(&mut self, name: &str, default: u64) -> Duration {
+        Duration::from_secs(self.within(name, default, 3, 3_600))
     }
 
     /// The first of the choices is the default.

@@ -1,92 +1,20 @@
 //! One decision within its transaction: what an act does to a candidate in its state (PC-39).
 
 use super::Stored;
-use super::merge_evidence;
+use super::act::{Act, Decided, Step, Target};
 use super::outcome::{Fact, Known, Parts, add_evidence};
-use super::review::{Decided, Edit};
 use super::semantic::check_value;
-use super::store;
 use super::word::CandidateStatus;
+use super::{store, suppression_store};
 use crate::app::App;
 use crate::auth::Permit;
 use crate::db::TenantTx;
 use crate::error::{Error, Result};
-use crate::id::{CandidateId, MemoryId};
+use crate::id::MemoryId;
 use crate::memory::Record;
 use crate::memory::accept;
 use crate::memory::draft::check_content;
 use crate::memory::write::Changes;
-
-/// What is done to a candidate.
-pub enum Act {
-    Approve(Option<Edit>),
-    Reject,
-    Expire,
-    Merge(Target),
-    Suppress,
-}
-
-/// What a candidate is merged into.
-#[derive(Clone, Copy)]
-pub enum Target {
-    Memory(MemoryId),
-    Candidate(CandidateId),
-}
-
-/// What an act does to a candidate in a status.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Step {
-    /// It is decided.
-    Decide,
-    /// It was decided so already.
-    Stay,
-    /// It was rejected already; what is like it is suppressed from now on.
-    OnlySuppress,
-    /// It was decided otherwise.
-    Refuse,
-}
-
-impl Act {
-    /// Whether it makes or changes a record.
-    pub fn changes_memory(&self) -> bool {
-        matches!(self, Self::Approve(_) | Self::Merge(Target::Memory(_)))
-    }
-
-    /// What is written down when the reviewer gives no reason.
-    pub fn usual_reason(&self) -> &'static str {
-        match self {
-            Self::Approve(None) => "approved",
-            Self::Approve(Some(_)) => "edit_and_approved",
-            Self::Reject => "rejected",
-            Self::Expire => "expired",
-            Self::Merge(_) => "merged_duplicate",
-            Self::Suppress => "suppress_similar",
-        }
-    }
-
-    /// PC-39: what was decided in the same way stays; any other move needs a pending state.
-    fn step(&self, status: CandidateStatus, is_suppressing: bool) -> Step {
-        match (self, status) {
-            (_, status) if status.is_pending() => Step::Decide,
-            (Self::Approve(None), CandidateStatus::Approved) | (Self::Reject, CandidateStatus::Rejected) => {
-                Step::Stay
-            }
-            (Self::Suppress, CandidateStatus::Rejected) => Step::OnlySuppress,
-            (Self::Suppress, CandidateStatus::AutoRejected) if is_suppressing => Step::Stay,
-            _ => Step::Refuse,
-        }
-    }
-
-    /// What it does to this candidate now, or why not.
-    pub fn step_now(&self, candidate: &Stored, now: chrono::DateTime<chrono::Utc>) -> Result<Step> {
-        let is_late = candidate.status.is_pending() && !candidate.is_open(now);
-        let status = if is_late { CandidateStatus::Expired } else { candidate.status };
-        match self.step(status, candidate.detail.suppress_similar) {
-            Step::Refuse => Err(Error::NotPending(status.as_str())),
-            step => Ok(step),
-        }
-    }
-}
 
 /// The fact that the candidate stands for, or will: with a vector, for a record or for a suppression.
 pub async fn prepare(app: &App, writer: &Permit, known: &Stored, act: &Act) -> Result<Option<Fact>> {
@@ -136,10 +64,16 @@ impl Case<'_> {
         let mut locked = store::lock_many(tx, &ids).await?;
         let place = locked.iter().position(|stored| stored.id == self.known.id);
         let mut candidate = locked.swap_remove(place.ok_or(Error::NotFound("candidate"))?);
+        // It may have become more sensitive since it was looked at.
+        if !writer.sees(&candidate.scope, candidate.sensitivity) {
+            return Err(Error::NotFound("candidate"));
+        }
         match self.act.step_now(&candidate, changes.now)? {
             Step::Decide => {}
             Step::OnlySuppress => {
-                self.suppress(tx, &candidate, changes).await?;
+                if self.suppress(tx, &candidate, changes).await? {
+                    self.audit(tx, writer, changes).await?;
+                }
                 return Ok(Decided { candidate: candidate.shown(changes.now), record: None });
             }
             Step::Stay | Step::Refuse => {
@@ -180,14 +114,19 @@ impl Case<'_> {
             }
         };
         store::update(tx, &candidate).await?;
-        let action = format!("candidate.{}", self.act.usual_reason());
-        tx.audit(writer, &action, &candidate.id.to_string(), changes.now).await?;
+        self.audit(tx, writer, changes).await?;
         Ok(Decided { candidate: candidate.shown(changes.now), record })
     }
 
-    async fn suppress(&self, tx: &mut TenantTx, candidate: &Stored, changes: &Changes) -> Result<()> {
+    async fn audit(&self, tx: &mut TenantTx, writer: &Permit, changes: &Changes) -> Result<()> {
+        let action = format!("candidate.{}", self.act.usual_reason());
+        tx.audit(writer, &action, &self.known.id.to_string(), changes.now).await
+    }
+
+    /// Tells whether it was not suppressed before.
+    async fn suppress(&self, tx: &mut TenantTx, candidate: &Stored, changes: &Changes) -> Result<bool> {
         let embedding = self.fact.and_then(|fact| fact.incoming.embedding());
-        store::suppress(tx, candidate, embedding, changes.now).await
+        suppression_store::insert(tx, candidate, embedding, changes.now).await
     }
 
     /// Makes it a record; what is known already gets its evidence instead (C114).
@@ -200,6 +139,8 @@ impl Case<'_> {
         is_edited: bool,
     ) -> Result<Record> {
         let fact = self.fact.ok_or_else(|| Error::internal("an approval without a fact"))?;
+        // Evidence may have come since it was looked at.
+        let fact = fact.proven_by(candidate)?;
         if is_edited {
             let original = std::mem::replace(&mut candidate.text, fact.content().to_owned());
             candidate.detail.original_text = Some(original);
@@ -210,7 +151,8 @@ impl Case<'_> {
         let record = match fact.look_up(tx, changes).await? {
             Known::Same(record) => {
                 candidate.status = CandidateStatus::MergedDuplicate;
-                add_evidence(tx, writer, changes, *record, &candidate.detail.evidence).await?.0
+                let sensitivity = candidate.sensitivity;
+                add_evidence(tx, writer, changes, *record, &fact.evidence, sensitivity).await?.0
             }
             known => {
                 let old = match &known {
@@ -239,7 +181,8 @@ async fn merge_into_record(
     }
     candidate.status = CandidateStatus::MergedDuplicate;
     candidate.memory_id = Some(target);
-    Ok(add_evidence(tx, writer, changes, record, &candidate.detail.evidence).await?.0)
+    let (evidence, sensitivity) = (&candidate.detail.evidence, candidate.sensitivity);
+    Ok(add_evidence(tx, writer, changes, record, evidence, sensitivity).await?.0)
 }
 
 async fn merge_into_candidate(
@@ -259,41 +202,6 @@ async fn merge_into_candidate(
         return Err(Error::NotPending(target.shown(changes.now).status.as_str()));
     }
     candidate.status = CandidateStatus::MergedDuplicate;
-    merge_evidence(&mut target.detail.evidence, &candidate.detail.evidence);
+    target.gather(&candidate.detail.evidence, candidate.sensitivity);
     store::update(tx, &target).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_decided_in_the_same_way_stays_and_any_other_move_is_refused_pc39() {
-        let acts = [
-            Act::Approve(None),
-            Act::Reject,
-            Act::Expire,
-            Act::Suppress,
-            Act::Merge(Target::Memory(MemoryId::new())),
-            Act::Approve(Some(Edit {
-                edited_text: String::new(),
-                edited_value: None,
-                reason: None,
-                actor: None,
-            })),
-        ];
-        for status in CandidateStatus::ALL {
-            for (place, act) in acts.iter().enumerate() {
-                let expected = match (place, status) {
-                    _ if status.is_pending() => Step::Decide,
-                    (0, CandidateStatus::Approved) | (1, CandidateStatus::Rejected) => Step::Stay,
-                    (3, CandidateStatus::Rejected) => Step::OnlySuppress,
-                    _ => Step::Refuse,
-                };
-                assert_eq!(act.step(status, false), expected, "{place} {status:?}");
-            }
-        }
-        assert_eq!(Act::Suppress.step(CandidateStatus::AutoRejected, true), Step::Stay);
-        assert_eq!(Act::Reject.step(CandidateStatus::AutoRejected, true), Step::Refuse);
-    }
 }

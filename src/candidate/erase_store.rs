@@ -43,17 +43,3 @@ pub async fn erase_scope(
     .await?;
     Ok(ids.into_iter().map(CandidateId::from_uuid).collect())
 }
-
-/// Removes what is suppressed because of these candidates.
-pub async fn erase_suppressions(tx: &mut TenantTx, candidates: &[CandidateId]) -> Result<()> {
-    let candidates: Vec<Uuid> = candidates.iter().map(|id| id.uuid()).collect();
-    sqlx::query!(
-        "DELETE FROM suppressions WHERE tenant_id = $1 AND ns = $2 AND candidate_id = ANY($3)",
-        tx.tenant(),
-        tx.ns(),
-        &candidates,
-    )
-    .execute(&mut **tx)
-    .await?;
-    Ok(())
-}

@@ -5,18 +5,22 @@
 //! - A candidate is decided once (PC-39), by the policy, by a reviewer, or by time.
 //! - What was rejected, suppressed or forgotten does not come back on a machine's word (R-06, XC-31).
 
+mod act;
 mod decision;
 mod erase_store;
 mod key;
 mod outcome;
 pub mod policy;
+mod proposal;
 pub mod read;
 pub mod review;
 pub mod score;
 pub mod semantic;
 mod similar;
 mod store;
+mod suppression_store;
 pub mod sweep;
+mod sweep_store;
 pub mod word;
 pub mod write;
 
@@ -200,6 +204,16 @@ impl Stored {
         metadata
     }
 
+    /// Takes the evidence of what is the same, and is from then on as sensitive as that. Tells whether any was new.
+    fn gather(&mut self, more: &[Evidence], sensitivity: Sensitivity) -> bool {
+        let is_merged = merge_evidence(&mut self.detail.evidence, more);
+        if is_merged && sensitivity > self.sensitivity {
+            self.sensitivity = sensitivity;
+            self.detail.semantic.raise(sensitivity);
+        }
+        is_merged
+    }
+
     fn is_open(&self, now: chrono::DateTime<chrono::Utc>) -> bool {
         self.status.is_pending() && self.expires_at.0 > now
     }
@@ -241,7 +255,7 @@ async fn erase_traces(tx: &mut TenantTx, ids: &[CandidateId]) -> Result<()> {
     if ids.is_empty() {
         return Ok(());
     }
-    erase_store::erase_suppressions(tx, ids).await?;
+    suppression_store::erase(tx, ids).await?;
     event::erase_candidates(tx, ids).await?;
     idempotency::erase(tx, ids.iter().map(ToString::to_string).collect()).await
 }

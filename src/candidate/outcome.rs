@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::key::{FactKey, fact_key, fingerprint, hex};
 use super::policy::is_secret;
 use super::semantic::{CanonicalKey, Evidence, SemanticFields};
-use super::{merge_evidence, store};
+use super::{Stored, merge_evidence, store};
 use crate::app::App;
 use crate::auth::{Actor, Permit};
 use crate::db::TenantTx;
@@ -40,6 +40,7 @@ pub struct Parts {
 }
 
 /// A fact that may become a record: checked, named and embedded.
+#[derive(Clone)]
 pub struct Fact {
     pub scope: Scope,
     pub semantic: SemanticFields,
@@ -134,6 +135,19 @@ impl Fact {
         self
     }
 
+    /// The same fact with the evidence of a candidate as it is by now, and as sensitive.
+    pub fn proven_by(&self, candidate: &Stored) -> Result<Self> {
+        let mut fact = self.clone();
+        fact.evidence.clone_from(&candidate.detail.evidence);
+        fact.semantic.raise(candidate.sensitivity);
+        let mut metadata = fact.incoming.record().metadata.clone().unwrap_or_default();
+        if let Some(fields) = metadata.get_mut(SEMANTIC).and_then(|meaning| meaning.get_mut("fields")) {
+            *fields = serde_json::to_value(&fact.semantic).map_err(Error::internal)?;
+        }
+        fact.incoming.amend(with_evidence(metadata, &fact.evidence)?, candidate.sensitivity);
+        Ok(fact)
+    }
+
     /// What it says, as it is stored.
     pub fn content(&self) -> &str {
         &self.incoming.record().content
@@ -201,13 +215,14 @@ impl Fact {
     }
 }
 
-/// Adds evidence to a record. Tells whether any of it was new.
+/// Adds evidence of something this sensitive to a record, which is as sensitive from then on. Tells whether any was new.
 pub async fn add_evidence(
     tx: &mut TenantTx,
     permit: &Permit,
     changes: &mut Changes,
     record: Record,
     more: &[Evidence],
+    sensitivity: Sensitivity,
 ) -> Result<(Record, bool)> {
     permit.require(&record.scope, record.sensitivity)?;
     let before = record.metadata.clone().unwrap_or_default();
@@ -221,7 +236,7 @@ pub async fn add_evidence(
     if metadata == before {
         return Ok((record, false));
     }
-    Ok((accept::amend(tx, permit, changes, record, metadata).await?, true))
+    Ok((accept::amend(tx, permit, changes, record, metadata, sensitivity).await?, true))
 }
 
 /// Metadata with as much of the evidence as fits beside the rest, the first first.

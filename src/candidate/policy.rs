@@ -9,7 +9,7 @@ use super::word::{
     CandidateStatus, Disposition, Durability, Explicitness, Intent, Relation, SensitivityHint,
 };
 use crate::error::{Error, Result};
-use crate::memory::{Category, ScopeKind};
+use crate::memory::ScopeKind;
 
 /// The version of these rules, kept with each verdict.
 pub const VERSION: &str = "memory_policy_v1";
@@ -81,8 +81,6 @@ pub enum EvidenceClass {
 pub struct Proposal<'a> {
     /// What the writer says it means.
     pub semantic: &'a SemanticFields,
-    /// What sort of thing it says.
-    pub category: Category,
     /// Whose memory it is to be.
     pub scope: ScopeKind,
     /// How good its evidence is.

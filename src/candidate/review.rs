@@ -1,98 +1,18 @@
 //! Decisions of reviewers (PC-39, XC-30, XC-31). A candidate is decided once.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use super::Candidate;
-use super::decision::{Act, Case, Step, Target, prepare};
+use super::act::{Act, Step, Target};
+pub use super::act::{Decide, Decided, Edit, Merge, Review};
+use super::decision::{Case, prepare};
 use super::read::{find_seen, parse_reference};
 use super::word::Decision;
 use crate::app::App;
-use crate::auth::{Action, Actor, Area, Caller};
+use crate::auth::{Action, Area, Caller};
 use crate::db::with_retry;
 use crate::error::{Error, Result};
 use crate::idempotency::{self, Answer, Key};
-use crate::memory::Record;
 use crate::memory::draft::parse_reference as parse_memory;
 use crate::memory::forget::check_reason;
 use crate::memory::write::Changes;
-
-/// What a decision left behind (PC-28).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "MemoryCandidateDecided")]
-pub struct Decided {
-    /// The candidate as it is now.
-    pub candidate: Candidate,
-    /// The record it became, or was merged into.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub record: Option<Record>,
-}
-
-/// Why something is decided.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "MemoryCandidateReview")]
-#[serde(deny_unknown_fields)]
-pub struct Review {
-    /// Why: at most 1,024 bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Taken from the token; what a client sends is replaced (PC-06).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actor: Option<Actor>,
-}
-
-/// Which decision, and why.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "MemoryCandidateDecide")]
-#[serde(deny_unknown_fields)]
-pub struct Decide {
-    /// The decision.
-    pub decision: Decision,
-    /// Why: at most 1,024 bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Taken from the token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actor: Option<Actor>,
-}
-
-/// What a candidate is to say instead, when it is approved.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "MemoryCandidateEdit")]
-#[serde(deny_unknown_fields)]
-pub struct Edit {
-    /// The text: 1 to 65,536 bytes after trimming.
-    pub edited_text: String,
-    /// The value; the old one does not fit the new text and goes if none is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edited_value: Option<Value>,
-    /// Why: at most 1,024 bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Taken from the token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actor: Option<Actor>,
-}
-
-/// What a candidate is to be merged into: exactly one target (XC-30).
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "MemoryCandidateMerge")]
-#[serde(deny_unknown_fields)]
-pub struct Merge {
-    /// An active record of the same scope; it gets the evidence.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target_memory_id: Option<String>,
-    /// Another candidate of the same scope that is still pending; it gets the evidence.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target_candidate_id: Option<String>,
-    /// Why: at most 1,024 bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Taken from the token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actor: Option<Actor>,
-}
 
 /// Approves, rejects or expires a candidate.
 pub async fn decide(

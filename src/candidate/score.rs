@@ -97,7 +97,7 @@ pub(super) fn trust_and_evidence(class: EvidenceClass, pieces: usize) -> (i32, i
 }
 
 fn fact_class(proposal: &Proposal<'_>) -> i32 {
-    match proposal.category {
+    match proposal.semantic.category {
         Category::Identity => 14,
         Category::Todo | Category::Custom => 0,
         Category::Preference

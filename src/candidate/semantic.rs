@@ -193,6 +193,18 @@ impl SemanticFields {
         }
     }
 
+    /// Makes it at least this sensitive.
+    pub fn raise(&mut self, to: Sensitivity) {
+        if to > self.record_sensitivity() {
+            self.sensitivity = match to {
+                Sensitivity::Normal => SensitivityHint::None,
+                Sensitivity::Personal => SensitivityHint::Personal,
+                Sensitivity::SecretLike => SensitivityHint::Secret,
+                Sensitivity::Regulated => SensitivityHint::Regulated,
+            };
+        }
+    }
+
     fn check(&self) -> Result<()> {
         let field = "semantic.custom_attribute";
         match &self.custom_attribute {

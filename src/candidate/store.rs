@@ -1,22 +1,17 @@
-//! SQL of candidates and suppressions.
+//! SQL of candidates.
 
 use chrono::{DateTime, Utc};
-use pgvector::HalfVector;
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::policy::CandidatePolicy;
 use super::{CandidateStatus, Detail, Stored};
 use crate::auth::{Actor, Namespace};
-use crate::db::{OperatorTx, TenantTx};
-use crate::embed::Embedding;
+use crate::db::TenantTx;
 use crate::error::{Error, Result};
-use crate::id::{CandidateId, EventId, MemoryId};
+use crate::id::{CandidateId, MemoryId};
 use crate::memory::filter::Filter;
 use crate::memory::{Category, Scope, ScopeKind, Sensitivity};
-
-/// How many suppressions of a scope and category a text is compared with: the closest.
-const MAX_SIMILAR: i64 = 20;
 
 struct Row {
     candidate_id: Uuid,
@@ -136,14 +131,25 @@ pub async fn lock_many(tx: &mut TenantTx, ids: &[CandidateId]) -> Result<Vec<Sto
     find_many(tx, ids).await
 }
 
-/// The candidates that are the same proposal, newest first, kept from changing.
+/// The candidates that are the same proposal and have a say in what becomes of it, newest first, kept from changing.
+/// However often it was approved and gave its place to another, those that wait or were rejected are among them.
 pub async fn lock_same(tx: &mut TenantTx, fingerprint: &[u8; 32]) -> Result<Vec<Stored>> {
     let ids = sqlx::query_scalar!(
         "SELECT candidate_id
          FROM candidates
-         WHERE tenant_id = $1 AND ns = $2 AND fingerprint = $3
+         WHERE tenant_id = $1
+           AND ns = $2
+           AND candidate_id IN (
+             SELECT candidate_id
+             FROM candidates
+             WHERE tenant_id = $1
+               AND ns = $2
+               AND fingerprint = $3
+               AND status NOT IN ('approved', 'merged_duplicate', 'superseded', 'expired')
+             ORDER BY candidate_id DESC
+             LIMIT 100
+           )
          ORDER BY candidate_id
-         LIMIT 100
          FOR UPDATE",
         tx.tenant(),
         tx.ns(),
@@ -174,11 +180,11 @@ pub async fn list_ids(
            AND ns = $2
            AND (
              $3::text[] IS NULL
-             OR CASE
-               WHEN expires_at <= $8 AND status IN ('pending', 'pending_silent', 'ask_on_use', 'needs_review')
-               THEN 'expired'
-               ELSE status
-             END = ANY($3)
+             OR status = ANY($3)
+               AND (status NOT IN ('pending', 'pending_silent', 'ask_on_use', 'needs_review') OR expires_at > $8)
+             OR 'expired' = ANY($3)
+               AND status IN ('pending', 'pending_silent', 'ask_on_use', 'needs_review')
+               AND expires_at <= $8
            )
            AND sensitivity = ANY($4)
            AND ($5::text[] IS NULL OR category = ANY($5))
@@ -238,12 +244,13 @@ pub async fn insert(tx: &mut TenantTx, new: &Stored) -> Result<()> {
     Ok(())
 }
 
-/// Writes what can change of a candidate.
+/// Writes all of a candidate but whose it is, what sort of thing it says and when it was proposed.
 pub async fn update(tx: &mut TenantTx, changed: &Stored) -> Result<()> {
     sqlx::query!(
         "UPDATE candidates
          SET fingerprint = $4, key = $5, candidate_text = $6, status = $7, repeats = $8, decided_at = $9,
-           decision_reason = $10, decided_by = $11, memory_id = $12, detail = $13
+           decision_reason = $10, decided_by = $11, memory_id = $12, detail = $13, sensitivity = $14, confidence = $15,
+           reason = $16, expires_at = $17
          WHERE tenant_id = $1 AND ns = $2 AND candidate_id = $3",
         tx.tenant(),
         tx.ns(),
@@ -258,6 +265,10 @@ pub async fn update(tx: &mut TenantTx, changed: &Stored) -> Result<()> {
         changed.decided_by.as_ref().map(Json) as _,
         changed.memory_id.map(MemoryId::uuid),
         Json(&changed.detail) as _,
+        changed.sensitivity as Sensitivity,
+        changed.confidence,
+        changed.reason,
+        changed.expires_at.0,
     )
     .execute(&mut **tx)
     .await?;
@@ -277,101 +288,4 @@ pub async fn supersede(tx: &mut TenantTx, memory: MemoryId) -> Result<()> {
     .execute(&mut **tx)
     .await?;
     Ok(())
-}
-
-/// Notes that this is not to be suggested again, nor what is like it.
-pub async fn suppress(
-    tx: &mut TenantTx,
-    candidate: &Stored,
-    embedding: Option<&Embedding>,
-    now: DateTime<Utc>,
-) -> Result<()> {
-    let model = embedding.map(|_| tx.model());
-    let vector = embedding.map(|embedding| HalfVector::from_f32_slice(embedding.as_slice()));
-    sqlx::query!(
-        "INSERT INTO suppressions (
-           tenant_id, ns, suppression_id, fingerprint, scope_kind, scope_key, category, content, candidate_id,
-           created_at, model, embedding
-         )
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-         ON CONFLICT ON CONSTRAINT suppressions_fingerprint DO NOTHING",
-        tx.tenant(),
-        tx.ns(),
-        EventId::new().uuid(),
-        candidate.fingerprint.as_slice(),
-        candidate.scope.kind as ScopeKind,
-        candidate.scope.key,
-        candidate.category as Category,
-        candidate.text,
-        candidate.id.uuid(),
-        now,
-        model,
-        vector as Option<HalfVector>,
-    )
-    .execute(&mut **tx)
-    .await?;
-    Ok(())
-}
-
-/// What was suppressed in a scope and category, if it has this fingerprint or is as close as `close`: whether it is
-/// the same, and its text.
-pub async fn suppressed(
-    tx: &mut TenantTx,
-    scope: &Scope,
-    category: Category,
-    fingerprint: &[u8; 32],
-    embedding: Option<&Embedding>,
-    close: f64,
-) -> Result<Vec<(bool, String)>> {
-    let vector = embedding.map(|embedding| HalfVector::from_f32_slice(embedding.as_slice()));
-    let rows = sqlx::query!(
-        "SELECT fingerprint = $6 AS \"is_same!\", content
-         FROM suppressions
-         WHERE tenant_id = $1
-           AND ns = $2
-           AND scope_kind = $3
-           AND scope_key = $4
-           AND category = $5
-           AND (
-             fingerprint = $6
-             OR CASE WHEN model = $7 AND $8::halfvec IS NOT NULL THEN 1 - (embedding <=> $8) ELSE 0 END >= $9
-           )
-         ORDER BY fingerprint <> $6, embedding <=> $8
-         LIMIT $10",
-        tx.tenant(),
-        tx.ns(),
-        scope.kind as ScopeKind,
-        scope.key,
-        category as Category,
-        fingerprint.as_slice(),
-        tx.model(),
-        vector as Option<HalfVector>,
-        close,
-        MAX_SIMILAR,
-    )
-    .fetch_all(&mut **tx)
-    .await?;
-    Ok(rows.into_iter().map(|row| (row.is_same, row.content)).collect())
-}
-
-/// Marks candidates of all tenants that nobody has decided in time. Gives how many.
-pub async fn expire(tx: &mut OperatorTx, now: DateTime<Utc>, limit: i64) -> Result<u64> {
-    let done = sqlx::query!(
-        "UPDATE candidates c
-         SET status = 'expired', decided_at = due.expires_at, decision_reason = 'expired',
-           decided_by = '{\"kind\": \"system\"}'
-         FROM (
-           SELECT tenant_id, ns, candidate_id, expires_at
-           FROM candidates
-           WHERE expires_at <= $1 AND status IN ('pending', 'pending_silent', 'ask_on_use', 'needs_review')
-           LIMIT $2
-           FOR UPDATE SKIP LOCKED
-         ) due
-         WHERE c.tenant_id = due.tenant_id AND c.ns = due.ns AND c.candidate_id = due.candidate_id",
-        now,
-        limit,
-    )
-    .execute(&mut **tx)
-    .await?;
-    Ok(done.rows_affected())
 }

@@ -1,38 +1,20 @@
 //! The semantic write (PC-38, XC-35 to XC-39): a proposal comes with its meaning, and the service decides.
 
-use serde_json::{Map, Value};
-
-use super::outcome::{Fact, Known, Parts, add_evidence};
-use super::policy::{
-    self, CandidatePolicy, EvidenceClass, Proposal, Verdict, forced_rejection, is_secret, judge,
-};
+use super::outcome::{Fact, Known, add_evidence};
+use super::policy::{CandidatePolicy, forced_rejection, judge};
+use super::proposal::Proposed;
 use super::semantic::{SemanticWrite, SemanticWritten};
 use super::similar::{CLOSE, may_be_same};
-use super::word::{CandidateStatus, Disposition, Explicitness, Relation};
-use super::{Detail, Stored, key, merge_evidence, store};
+use super::word::{CandidateStatus, Disposition, Relation};
+use super::{Stored, store, suppression_store};
 use crate::app::App;
-use crate::auth::{Action, Actor, ActorKind, Area, Caller, Permit};
+use crate::auth::{Action, ActorKind, Area, Caller, Permit};
 use crate::db::{TenantTx, with_retry};
 use crate::error::{Error, Result};
 use crate::event;
-use crate::id::CandidateId;
 use crate::idempotency::{self, Answer, Key};
+use crate::memory::Record;
 use crate::memory::write::Changes;
-use crate::memory::{Provenance, Record, SourceContextKind, SourceKind};
-
-/// What stands in the place of a text that must not be kept.
-const WITHHELD: &str = "(withheld)";
-
-/// A proposal, checked and embedded.
-struct Proposed {
-    fact: Fact,
-    evidence_class: EvidenceClass,
-    disposition: Disposition,
-    provenance: Provenance,
-    source_context_kind: Option<SourceContextKind>,
-    importance: f64,
-    client: Map<String, Value>,
-}
 
 /// Writes a proposal with its meaning: it becomes a record or a candidate, or adds its evidence to what is there.
 ///
@@ -89,134 +71,6 @@ pub fn take_key(new: &mut SemanticWrite, route: &str) -> Result<Option<Key>> {
     Key::new(&key, route, &body).map(Some)
 }
 
-impl Proposed {
-    async fn prepare(app: &App, permit: &Permit, mut new: SemanticWrite) -> Result<Self> {
-        new.check()?;
-        crate::memory::draft::check_metadata(new.metadata.as_ref())?;
-        let source_context_kind = new.source_context_kind.or_else(|| usual_source(permit.actor()));
-        let provenance = new.provenance.unwrap_or_default();
-        let evidence_class = classify(source_context_kind, &provenance, &new.evidence);
-        let client = new.metadata.unwrap_or_default();
-        let mut kept = client.clone();
-        let ignored = [
-            ("client_provided_key", new.client_provided_key.map(Value::from)),
-            ("client_status", new.status.map(Value::from)),
-            ("client_score", new.score.map(Value::from)),
-        ];
-        kept.extend(ignored.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-        let importance = new.importance.unwrap_or(0.5);
-        let parts = Parts {
-            scope: new.scope,
-            semantic: new.semantic,
-            content: new.content,
-            value: new.value,
-            evidence: new.evidence,
-            provenance: provenance.clone(),
-            source_context_kind,
-            confidence: new.confidence,
-            importance: new.importance,
-            context: new.context,
-            client: kept.clone(),
-        };
-        let fact = Fact::prepare(app, permit, parts).await?;
-        let provenance = Provenance { created_by: Some(permit.actor().clone()), ..provenance };
-        let disposition = new.disposition;
-        Ok(Self {
-            fact,
-            evidence_class,
-            disposition,
-            provenance,
-            source_context_kind,
-            importance,
-            client: kept,
-        })
-    }
-
-    fn judged(&self, relation: Relation) -> Proposal<'_> {
-        Proposal {
-            semantic: &self.fact.semantic,
-            category: self.fact.semantic.category,
-            scope: self.fact.scope.kind,
-            evidence: self.evidence_class,
-            pieces: self.fact.evidence.len(),
-            relation,
-            disposition: self.disposition,
-        }
-    }
-
-    /// Whether it was said outright and is to be active.
-    fn insists(&self) -> bool {
-        self.disposition == Disposition::AcceptActive
-            && self.fact.semantic.explicitness == Explicitness::Explicit
-    }
-
-    fn answer(&self, permit: &Permit, relation: Relation) -> SemanticWritten {
-        SemanticWritten {
-            relation,
-            canonical_key: self.fact.canonical_key(permit),
-            semantic_fingerprint: key::hex(&self.fact.fingerprint),
-            record: None,
-            candidate: None,
-            created: false,
-            superseded_memory_id: None,
-            evidence_merged: false,
-        }
-    }
-
-    fn candidate(
-        &self,
-        permit: &Permit,
-        verdict: Verdict,
-        policy: &CandidatePolicy,
-        changes: &Changes,
-    ) -> Stored {
-        let record = self.fact.incoming.record();
-        let is_withheld = is_secret(self.fact.semantic.sensitivity);
-        let is_decided = !verdict.status.is_pending();
-        let mut evidence = self.fact.evidence.clone();
-        if is_withheld {
-            for piece in &mut evidence {
-                piece.quote = None;
-            }
-        }
-        let days = chrono::TimeDelta::days(i64::from(policy.expire_after_days));
-        Stored {
-            id: CandidateId::new(),
-            fingerprint: self.fact.fingerprint,
-            scope: self.fact.scope.clone(),
-            namespace: permit.namespace().clone(),
-            category: self.fact.semantic.category,
-            key: self.fact.key.key.clone(),
-            text: if is_withheld { WITHHELD.to_owned() } else { record.content.clone() },
-            status: verdict.status,
-            sensitivity: record.sensitivity,
-            confidence: record.confidence,
-            reason: verdict.reason_code.clone(),
-            repeats: 0,
-            created_at: changes.now.into(),
-            expires_at: (changes.now + days).into(),
-            decided_at: is_decided.then(|| changes.now.into()),
-            decision_reason: is_decided.then(|| verdict.reason_code.clone()),
-            decided_by: is_decided
-                .then(|| Actor { kind: ActorKind::System, id: Some(policy::VERSION.to_owned()) }),
-            memory_id: None,
-            detail: Detail {
-                semantic: self.fact.semantic.clone(),
-                value: self.fact.value.clone().filter(|_| !is_withheld),
-                evidence,
-                verdict,
-                provenance: self.provenance.clone(),
-                source_context_kind: self.source_context_kind,
-                context: Some(record.context.clone()),
-                importance: self.importance,
-                client: if is_withheld { Map::new() } else { self.client.clone() },
-                original_text: None,
-                suppress_similar: false,
-            },
-        }
-    }
-}
-
 async fn decide(
     tx: &mut TenantTx,
     permit: &Permit,
@@ -241,18 +95,22 @@ async fn decide(
     if relation != Relation::Duplicate && !has_last_word && is_suppressed(tx, fact, &same).await? {
         relation = Relation::SuppressedByRejection;
     }
+    let verdict = judge(&policy, &proposed.judged(relation));
     if forced_rejection(&proposed.judged(relation)).is_none() {
         if let Known::Same(record) = known {
-            let (record, merged) = add_evidence(tx, permit, changes, *record, &fact.evidence).await?;
+            let sensitivity = fact.incoming.record().sensitivity;
+            let (record, merged) =
+                add_evidence(tx, permit, changes, *record, &fact.evidence, sensitivity).await?;
             let answer = proposed.answer(permit, Relation::Duplicate);
             return Ok(SemanticWritten { record: Some(record), evidence_merged: merged, ..answer });
         }
+        // Who insists settles what is pending, unless that has to wait as well.
+        let is_settling = proposed.insists() && !verdict.status.is_pending();
         let pending = same.iter().find(|stored| stored.is_open(changes.now));
-        if let Some(pending) = pending.filter(|_| !proposed.insists()) {
+        if let Some(pending) = pending.filter(|_| !is_settling) {
             return add_to_pending(tx, permit, changes, proposed, pending.clone()).await;
         }
     }
-    let verdict = judge(&policy, &proposed.judged(relation));
     let old = match known {
         Known::Other(record) => Some(*record),
         Known::Nothing | Known::Same(_) => None,
@@ -273,7 +131,7 @@ async fn is_suppressed(tx: &mut TenantTx, fact: &Fact, same: &[Stored]) -> Resul
     let category = fact.semantic.category;
     let embedding = fact.incoming.embedding();
     let suppressed =
-        store::suppressed(tx, &fact.scope, category, &fact.fingerprint, embedding, CLOSE).await?;
+        suppression_store::find_close(tx, &fact.scope, category, &fact.fingerprint, embedding, CLOSE).await?;
     if suppressed.iter().any(|(is_same, text)| *is_same || may_be_same(text, fact.content())) {
         return Ok(true);
     }
@@ -288,7 +146,8 @@ async fn add_to_pending(
     mut pending: Stored,
 ) -> Result<SemanticWritten> {
     permit.require(&pending.scope, pending.sensitivity)?;
-    let evidence_merged = merge_evidence(&mut pending.detail.evidence, &proposed.fact.evidence);
+    let fact = &proposed.fact;
+    let evidence_merged = pending.gather(&fact.evidence, fact.incoming.record().sensitivity);
     if evidence_merged {
         store::update(tx, &pending).await?;
     }
@@ -307,13 +166,17 @@ async fn approve(
     old: Option<&Record>,
 ) -> Result<SemanticWritten> {
     let relation = candidate.detail.verdict.relation;
+    let pending = same.iter().find(|stored| stored.is_open(changes.now));
+    if let Some(pending) = pending {
+        permit.require(&pending.scope, pending.sensitivity)?;
+    }
     let remembered = proposed.fact.accept(tx, permit, changes, old).await?;
     candidate.memory_id = Some(remembered.record.id);
-    match same.iter().find(|stored| stored.is_open(changes.now)) {
+    match pending {
         Some(pending) => {
             candidate.id = pending.id;
             candidate.created_at = pending.created_at;
-            merge_evidence(&mut candidate.detail.evidence, &pending.detail.evidence);
+            candidate.gather(&pending.detail.evidence, pending.sensitivity);
             store::update(tx, &candidate).await?;
         }
         None => store::insert(tx, &candidate).await?,
@@ -344,8 +207,9 @@ async fn keep(
             && stored.reason == candidate.reason
     };
     if let Some(mut before) = same.into_iter().find(is_repeated) {
+        permit.require(&before.scope, before.sensitivity)?;
         before.repeats += 1;
-        let evidence_merged = merge_evidence(&mut before.detail.evidence, &candidate.detail.evidence);
+        let evidence_merged = before.gather(&candidate.detail.evidence, candidate.sensitivity);
         store::update(tx, &before).await?;
         let candidate = Some(before.shown(changes.now));
         return Ok(SemanticWritten { candidate, evidence_merged, ..proposed.answer(permit, relation) });
@@ -357,34 +221,4 @@ async fn keep(
     tx.audit(permit, &action, &candidate.id.to_string(), changes.now).await?;
     let created = relation != Relation::SuppressedByRejection;
     Ok(SemanticWritten { candidate: Some(candidate), created, ..proposed.answer(permit, relation) })
-}
-
-/// What a text is taken from when the writer does not say.
-fn usual_source(actor: &Actor) -> Option<SourceContextKind> {
-    match actor.kind {
-        ActorKind::User => Some(SourceContextKind::DirectUserConversation),
-        ActorKind::Assistant => Some(SourceContextKind::AssistantResponse),
-        ActorKind::Tool => Some(SourceContextKind::ToolResult),
-        ActorKind::Extractor | ActorKind::System => None,
-    }
-}
-
-/// How good the evidence is.
-fn classify(
-    source: Option<SourceContextKind>,
-    provenance: &Provenance,
-    evidence: &[super::semantic::Evidence],
-) -> EvidenceClass {
-    let is_quoted = evidence.iter().any(|piece| piece.quote.is_some());
-    match source {
-        Some(SourceContextKind::DirectUserConversation) if is_quoted => {
-            if provenance.source_kind == Some(SourceKind::UserCorrection) {
-                EvidenceClass::DirectUserCorrection
-            } else {
-                EvidenceClass::DirectUserAssertion
-            }
-        }
-        Some(SourceContextKind::GeneratedSummary) => EvidenceClass::GeneratedSummary,
-        _ => EvidenceClass::MissingOrWeak,
-    }
 }

@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::auth::{Namespace, Permit};
 use crate::error::{Error, Result};
 use crate::id::{MemoryId, TenantId};
+use crate::memory::Sensitivity;
 
 /// How many streams one node serves at once: each holds a connection, and a page of events while it is sent.
 pub const MAX_STREAMS: usize = 1_024;
@@ -123,25 +124,27 @@ impl Hub {
 impl Topic {
     /// The events after a number, as of a word. None means that there are none so far.
     pub async fn after(&self, app: &App, permit: &Permit, seq: i64, word: u64) -> Result<Vec<Arc<Event>>> {
+        let page = usize::try_from(PAGE).unwrap_or(usize::MAX);
         let mut recent = self.recent.lock().await;
-        if seq < recent.start() {
-            // Somebody catches up: what is old is not kept for others.
-            drop(recent);
-            return Ok(stream::read(app, permit, seq, PAGE).await?.into_iter().map(Arc::new).collect());
-        }
         if seq > recent.end {
             *recent = Recent { end: seq, ..Recent::default() };
         }
-        if seq == recent.end && recent.heard < word {
-            let new = stream::read(app, permit, seq, PAGE).await?;
-            if new.is_empty() {
+        let is_new = seq == recent.end;
+        // Before anything is told from memory, it is heard whether some of it may not be told any more.
+        if seq >= recent.start() && recent.heard < word {
+            let new = stream::read(app, permit, recent.end, PAGE).await?;
+            if new.len() < page {
                 recent.heard = word;
             }
             for event in new {
                 recent.push(event);
             }
         }
-        let page = usize::try_from(PAGE).unwrap_or(usize::MAX);
+        if seq < recent.start() || !is_new && recent.heard < word {
+            // Somebody catches up: what is old is not kept for others.
+            drop(recent);
+            return Ok(stream::read(app, permit, seq, PAGE).await?.into_iter().map(Arc::new).collect());
+        }
         Ok(recent.events.iter().filter(|event| event.seq > seq).take(page).cloned().collect())
     }
 }
@@ -154,8 +157,18 @@ impl Recent {
 
     fn push(&mut self, event: Event) {
         self.end = event.seq;
-        if let What::Forgotten { memory_ids, .. } = &event.what {
-            self.forget(memory_ids);
+        match &event.what {
+            // What it says of records and candidates is not told to those who read late: they ask the database.
+            What::Forgotten { .. } | What::Erased => {
+                self.events.clear();
+                self.bytes = 0;
+            }
+            What::Changed { memory_id, .. } => self.narrow(*memory_id, &event.sensitivities),
+            What::CandidateCreated(_)
+            | What::SessionStarted(_)
+            | What::EntryAdded(_)
+            | What::SessionClosed(_)
+            | What::Nothing => {}
         }
         self.bytes += size(&event);
         self.events.push_back(Arc::new(event));
@@ -167,19 +180,12 @@ impl Recent {
         }
     }
 
-    /// What was forgotten is not shown again to those who read late.
-    fn forget(&mut self, ids: &[MemoryId]) {
+    /// What a record was before is told to nobody who may not see what it is now.
+    fn narrow(&mut self, changed: MemoryId, sensitivities: &[Sensitivity]) {
         for event in &mut self.events {
-            let is_meant = |memory_id: &MemoryId| ids.contains(memory_id);
-            if matches!(&event.what, What::Changed { memory_id, record: Some(_), .. } if is_meant(memory_id))
-            {
-                self.bytes -= size(event);
-                let mut bare = Event::clone(event);
-                if let What::Changed { record, .. } = &mut bare.what {
-                    *record = None;
-                }
-                self.bytes += size(&bare);
-                *event = Arc::new(bare);
+            let is_meant = matches!(&event.what, What::Changed { memory_id, .. } if *memory_id == changed);
+            if is_meant && sensitivities.iter().any(|now| !event.sensitivities.contains(now)) {
+                Arc::make_mut(event).sensitivities.extend(sensitivities);
             }
         }
     }
@@ -194,7 +200,7 @@ fn size(event: &Event) -> usize {
             size_of_val(&**session) + session.goal.len()
         }
         What::EntryAdded(entry) => size_of_val(&**entry) + entry.text().len(),
-        What::Changed { .. } | What::CandidateCreated(None) | What::Nothing => 0,
+        What::Changed { .. } | What::CandidateCreated(None) | What::Erased | What::Nothing => 0,
     };
     size_of::<Event>() + content
 }
@@ -209,8 +215,7 @@ mod tests {
     use super::*;
     use chrono::DateTime;
 
-    fn forgotten(seq: i64) -> Event {
-        let what = What::Forgotten { memory_ids: Vec::new(), reason: None };
+    fn event(seq: i64, what: What) -> Event {
         Event { seq, at: DateTime::UNIX_EPOCH, scope: None, sensitivities: Vec::new(), what }
     }
 
@@ -218,10 +223,21 @@ mod tests {
     fn only_so_many_events_are_kept() {
         let mut recent = Recent::default();
         for seq in 1..=1_000 {
-            recent.push(forgotten(seq));
+            recent.push(event(seq, What::CandidateCreated(None)));
         }
         assert_eq!((recent.events.len(), recent.start(), recent.end), (RECENT_EVENTS, 488, 1_000));
         assert_eq!(recent.bytes, RECENT_EVENTS * size_of::<Event>());
+    }
+
+    #[test]
+    fn nothing_from_before_something_was_forgotten_or_erased_is_kept() {
+        for gone in [What::Erased, What::Forgotten { memory_ids: Vec::new(), reason: None }] {
+            let mut recent = Recent::default();
+            recent.push(event(1, What::CandidateCreated(None)));
+            recent.push(event(2, gone));
+            assert_eq!((recent.events.len(), recent.start(), recent.end), (1, 1, 2));
+            assert_eq!(recent.bytes, size_of::<Event>());
+        }
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //!   namespace. It works on one node at a time, whichever.
 //! - A [`stream`] is read from the database at its reader's pace, so that a slow reader costs nothing but its place.
 //!   What is new is read once for all readers of a namespace ([`hub`]).
-//! - An event shows what its reader may see at the time of reading. What was forgotten is not shown again.
+//! - An event shows what its reader may see at the time of reading. What was forgotten is not shown again, nor what was
+//!   erased: that has an event of its own, which nobody is told, so that every node drops what it has in memory.
 
 pub mod hub;
 mod payload;
@@ -43,6 +44,12 @@ pub async fn candidate_created(
 ) -> Result<()> {
     tx.announce();
     store::insert_candidate_created(tx, candidate, sensitivity, now).await
+}
+
+/// Notes, in the transaction that does it, that something was erased, so that no node tells it from memory.
+pub async fn erased(tx: &mut TenantTx, now: DateTime<Utc>) -> Result<()> {
+    tx.announce();
+    store::insert_erased(tx, now).await
 }
 
 /// Takes what candidates said out of what was told of them.

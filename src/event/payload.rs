@@ -36,6 +36,8 @@ pub enum What {
     Forgotten { memory_ids: Vec<MemoryId>, reason: Option<String> },
     /// There is a new candidate.
     CandidateCreated(Option<Box<Candidate>>),
+    /// Something was erased: it has a number, so that every node drops what it has in memory, and nobody is told.
+    Erased,
     /// A session was started: as it was then.
     SessionStarted(Box<Session>),
     /// Something was written down in a session.
@@ -193,7 +195,7 @@ impl Event {
                 let session = session.clone();
                 ("cognitive/session_closed", Params::Session(SessionChanged { session, place }))
             }
-            What::Nothing => return None,
+            What::Erased | What::Nothing => return None,
         };
         Some(Notification { seq: self.seq, method, params })
     }
@@ -214,6 +216,7 @@ impl Event {
                 };
                 is_reached && self.sensitivities.iter().all(|level| claims.sensitivity.contains(level))
             }
+            What::Erased => false,
         }
     }
 }

@@ -70,6 +70,20 @@ pub async fn insert_candidate_created(
     Ok(())
 }
 
+/// Stores that something was erased.
+pub async fn insert_erased(tx: &mut TenantTx, now: DateTime<Utc>) -> Result<()> {
+    sqlx::query!(
+        "INSERT INTO events (tenant_id, ns, event_id, method, at) VALUES ($1, $2, $3, 'memory/erased', $4)",
+        tx.tenant(),
+        tx.ns(),
+        EventId::new().uuid(),
+        now,
+    )
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
+
 /// Takes what candidates said out of the events of these candidates.
 pub async fn erase_candidates(tx: &mut TenantTx, ids: &[CandidateId]) -> Result<()> {
     let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();

@@ -43,12 +43,11 @@ pub struct Stream {
 
 /// Opens a stream after a number: 0 is the oldest event that is kept; without one it starts now.
 ///
-/// Needs `read` on events. Fails with `CursorExpired` when events after the number are gone, with `Invalid` when there
+/// Needs `read` on events, and a turn, which it keeps. Fails with `CursorExpired` when events after the number are gone, with `Invalid` when there
 /// is no such number yet.
-pub async fn open(app: &App, caller: &Caller, after: Option<&str>) -> Result<Stream> {
+pub async fn open(app: &App, caller: &Caller, after: Option<&str>, turn: Turn) -> Result<Stream> {
     let permit = caller.permit(Action::Read, Area::Events)?;
     let after = after.map(parse).transpose()?;
-    let turn = app.events.take_turn()?;
     let word = app.events.follow(permit.tenant());
     let head = {
         let mut tx = app.db.begin(&permit).await?;
@@ -158,6 +157,7 @@ impl Known {
                 let reason = version.and_then(|version| version.record.delete_reason.clone());
                 What::Forgotten { memory_ids: row.memory_ids, reason }
             }
+            ("memory/erased", _) => What::Erased,
             (_, Some(memory_id)) => {
                 let kept = version.filter(|version| version.status != Status::Deleted);
                 let record = kept.map(|version| Box::new(shown(version.record.clone(), self.now)));

@@ -51,7 +51,8 @@ async fn follow(
 ) -> Result<Response> {
     let after = header_once(&headers, "last-event-id")?.map(str::to_owned).or(follow.after);
     let open = app.limits.open(caller.claims().tenant)?;
-    let stream = stream::open(&app, &caller, after.as_deref()).await?;
+    let turn = app.events.take_turn()?;
+    let stream = stream::open(&app, &caller, after.as_deref(), turn).await?;
     let frames = unfold((app.clone(), stream, open), async |(app, mut stream, open)| {
         match next(&app, &mut stream).await {
             Ok(frames) => Some((frames, (app, stream, open))),

@@ -18,6 +18,7 @@ mod once;
 pub(crate) mod openapi;
 pub mod route;
 mod serve;
+pub(crate) mod sound;
 mod sse;
 mod strict;
 pub mod working;

@@ -47,12 +47,14 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Once<T> {
             request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
         let mut bytes = json_body(request, state).await?;
-        let body = match json::decode(NO_PARAMETERS) {
-            Ok(body) if bytes.is_empty() => {
-                bytes = Bytes::from_static(NO_PARAMETERS);
+        let none = Bytes::from_static(NO_PARAMETERS);
+        // An action that has parameters is told that there is no JSON, not which of them it misses.
+        let body = match bytes.is_empty().then(|| json::decode(&none).ok()).flatten() {
+            Some(body) => {
+                bytes = none;
                 body
             }
-            _ => json::decode(&bytes).map_err(IntoResponse::into_response)?,
+            None => json::decode(&bytes).map_err(IntoResponse::into_response)?,
         };
         let key = name.as_deref().map(|name| make_key(name, path.as_str(), &uri, &bytes)).transpose();
         Ok(Self { body, key: key.map_err(IntoResponse::into_response)?, name })

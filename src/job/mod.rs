@@ -44,6 +44,7 @@ async fn tidy_often(app: &App) {
     run_task("expire records", memory::sweep::expire(app)).await;
     run_task("remove old tombstones", memory::sweep::purge(app)).await;
     run_task("expire candidates", candidate::sweep::expire(app)).await;
+    run_task("remove old candidates", candidate::sweep::purge(app)).await;
     run_task("remove old events", event::purge(app)).await;
     run_task("drop old idempotency keys", idempotency::purge(app)).await;
     run_task("erase what is left of erased tenants", tenant::sweep(app)).await;

@@ -56,6 +56,15 @@ impl Incoming {
         }
     }
 
+    /// Gives it other metadata, and makes it at least this sensitive.
+    pub fn amend(&mut self, metadata: Map<String, Value>, sensitivity: Sensitivity) {
+        let Draft { record, sent, .. } = &mut self.0;
+        record.sensitivity = record.sensitivity.max(sensitivity);
+        sent.sensitivity = Some(record.sensitivity);
+        record.metadata = Some(metadata.clone());
+        sent.metadata = Some(metadata);
+    }
+
     /// The record as it will be if it is new.
     pub fn record(&self) -> &Record {
         &self.0.record
@@ -146,16 +155,18 @@ pub async fn accept(
     results.pop().ok_or_else(|| Error::internal("no result for a record"))?
 }
 
-/// Changes a record's metadata, and nothing else of it.
+/// Gives a record other metadata, makes it at least this sensitive, and changes nothing else of it.
 pub async fn amend(
     tx: &mut TenantTx,
     permit: &Permit,
     changes: &mut Changes,
     record: Record,
     metadata: Map<String, Value>,
+    sensitivity: Sensitivity,
 ) -> Result<Record> {
-    permit.require(&record.scope, record.sensitivity)?;
-    let amended = Record { metadata: Some(metadata), ..record.clone() };
+    let sensitivity = record.sensitivity.max(sensitivity);
+    permit.require(&record.scope, sensitivity)?;
+    let amended = Record { metadata: Some(metadata), sensitivity, ..record.clone() };
     write::change(tx, changes, record, amended, None).await
 }
 

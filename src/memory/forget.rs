@@ -19,6 +19,7 @@ use crate::candidate;
 use crate::db::{TenantTx, with_retry};
 use crate::embed::Embedding;
 use crate::error::{Error, Result};
+use crate::event;
 use crate::id::{MemoryId, ParseIdError};
 use crate::idempotency::{self, Answer, Key};
 
@@ -173,6 +174,9 @@ pub async fn forget(
                 && permit.scopes().is_none_or(|scopes| scopes.contains(scope))
             {
                 candidate::erase_scope(&mut tx, scope, permit.sensitivity()).await?;
+            }
+            if forget.erase && !forget.dry_run {
+                event::erased(&mut tx, app.clock.now()).await?;
             }
             claim.settle(&mut tx, permit, &answer).await?;
             tx.commit().await?;

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Fault};
+use crate::http::sound::Sound;
 
 /// How many requests one batch holds, at most (XC-01).
 pub const MAX_BATCH: usize = 50;
@@ -180,59 +181,6 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
             }
         }
         Ok(envelope)
-    }
-}
-
-/// JSON that is sound to its last character: raw values would let lone surrogates pass.
-struct Sound;
-
-impl<'de> Deserialize<'de> for Sound {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SoundVisitor)
-    }
-}
-
-struct SoundVisitor;
-
-impl<'de> Visitor<'de> for SoundVisitor {
-    type Value = Sound;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Sound, A::Error> {
-        while values.next_element::<Sound>()?.is_some() {}
-        Ok(Sound)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Sound, A::Error> {
-        while members.next_entry::<Sound, Sound>()?.is_some() {}
-        Ok(Sound)
     }
 }
 

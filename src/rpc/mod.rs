@@ -4,6 +4,7 @@
 //! - What a request is refused with is the same error as over REST, with the number that JSON-RPC gives it.
 
 pub mod candidate;
+mod close;
 pub mod document;
 mod error;
 pub mod frame;

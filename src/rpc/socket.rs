@@ -1,21 +1,23 @@
 //! JSON-RPC over WebSocket: requests and notifications on one connection (XC-01, R-29).
 //!
 //! Messages are answered one after the other: while one is at work, the next stays in the socket, which is the
-//! back-pressure. Notifications go out in between. Whoever does not read, or does not answer a ping, is cut; the number
-//! of the last notification is the place to go on from.
+//! back-pressure. Notifications go out in between, one at a time: they are read by a task of their own, so that nothing
+//! that happens on the connection makes it begin anew, and a slow reader keeps no connection to the database. Whoever
+//! does not read, or does not answer a ping, is cut; the number of the last notification is the place to go on from.
 
-use std::borrow::Cow;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use axum::http::{HeaderMap, Method};
 use axum::response::Response;
 use axum::routing::get;
 use serde::Serialize;
+use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
+use super::close::Close;
 use super::{Answers, Surroundings};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller};
@@ -32,14 +34,8 @@ use crate::limit::OpenStream;
 /// How often the token is looked at. A look is into memory.
 const TOKEN_CHECK: Duration = Duration::from_secs(1);
 
-/// How often a connection is asked whether it is alive.
-const PING: Duration = Duration::from_secs(20);
-
-/// How long nothing may be heard of a connection, not even the answer to a ping.
-const IDLE: Duration = Duration::from_mins(1);
-
-/// How long a client may leave what was sent to it unread.
-const SLOW: Duration = Duration::from_secs(20);
+/// How often a connection is asked whether it is alive, while it may be silent.
+const PINGS: u32 = 3;
 
 /// How long the last word may take.
 const GOODBYE: Duration = Duration::from_secs(2);
@@ -55,35 +51,6 @@ pub const ROUTES: &[Route] = &[Route::new(
 .asks::<Follow>()
 .with_status(101)];
 
-/// Why a connection is closed by this side.
-#[derive(Debug)]
-struct Close {
-    code: u16,
-    reason: Cow<'static, str>,
-}
-
-impl Close {
-    fn new(code: u16, reason: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, reason: reason.into() }
-    }
-
-    /// How a stream that cannot be opened, or not go on, is told.
-    fn of(error: &Error) -> Self {
-        let code = match error {
-            Error::Unauthorized(_) => 4401,
-            Error::Forbidden(_) | Error::DatabaseMismatch | Error::TenantSuspended => 4403,
-            Error::CursorExpired => 4410,
-            Error::Unavailable { .. } | Error::RateLimited { .. } => 1013,
-            Error::Internal(source) => {
-                tracing::error!(error = %source, "a connection failed on a fault of ours");
-                1011
-            }
-            _ => 4400,
-        };
-        Self::new(code, error.to_string())
-    }
-}
-
 /// A message at work.
 type Running = Pin<Box<dyn Future<Output = Option<Answers>> + Send>>;
 
@@ -95,9 +62,10 @@ async fn connect(
     upgrade: WebSocketUpgrade,
 ) -> Result<Response> {
     let after = header_once(&headers, "last-event-id")?.map(str::to_owned).or(follow.after);
-    let turn = (app.events.take_turn()?, app.limits.open(caller.claims().tenant)?);
+    let open = app.limits.open(caller.claims().tenant)?;
+    let turn = app.events.take_turn()?;
     let upgrade = upgrade.max_message_size(MAX_BODY_BYTES).max_frame_size(MAX_BODY_BYTES);
-    Ok(upgrade.on_upgrade(move |socket| serve(app, caller, after, socket, turn)))
+    Ok(upgrade.on_upgrade(move |socket| serve(app, caller, after, socket, (turn, open))))
 }
 
 async fn serve(
@@ -105,36 +73,64 @@ async fn serve(
     caller: Caller,
     after: Option<String>,
     mut socket: WebSocket,
-    turn: (Turn, OpenStream),
+    (turn, _open): (Turn, OpenStream),
 ) {
     let may_follow = caller.claims().rights.allows(Area::Events, Action::Read);
-    let stream = if may_follow || after.is_some() {
-        stream::open(&app, &caller, after.as_deref()).await.map(Some)
+    let opened = if may_follow || after.is_some() {
+        let stream = stream::open(&app, &caller, after.as_deref(), turn).await;
+        stream.map(|stream| (Some(follow(app.clone(), stream)), None))
     } else {
-        Ok(None)
+        Ok((None, Some(turn)))
     };
-    let close = match stream {
-        Ok(stream) => Connection { app, caller, stream, heard: Instant::now() }.run(&mut socket).await,
+    let close = match opened {
+        Ok((told, turn)) => {
+            let connection = Connection { app, caller, told, _turn: turn, heard: Instant::now() };
+            connection.run(&mut socket).await
+        }
         Err(error) => Some(Close::of(&error)),
     };
-    if let Some(Close { code, reason }) = close {
-        let reason = Utf8Bytes::from(shorten(&reason));
-        let goodbye = socket.send(Message::Close(Some(CloseFrame { code, reason })));
+    if let Some(close) = close {
+        let goodbye = socket.send(Message::Close(Some(close.frame())));
         // Whoever does not take it is gone, or will find out.
         let _ = tokio::time::timeout(GOODBYE, goodbye).await;
     }
-    drop(turn);
 }
 
-/// A close frame has room for 123 bytes.
-fn shorten(reason: &str) -> &str {
-    &reason[..reason.floor_char_boundary(123)]
+/// Reads a stream until it ends, or nobody takes what it tells.
+fn follow(app: App, mut stream: Stream) -> mpsc::Receiver<Result<Notification>> {
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        loop {
+            let told = tokio::select! {
+                () = sender.closed() => return,
+                told = stream.next(&app) => told,
+            };
+            match told {
+                Ok(told) => {
+                    for told in told {
+                        if sender.send(Ok(told)).await.is_err() {
+                            return;
+                        }
+                    }
+                }
+                Err(error) => {
+                    // If nobody takes it, the connection has ended already.
+                    let _ = sender.send(Err(error)).await;
+                    return;
+                }
+            }
+        }
+    });
+    receiver
 }
 
 struct Connection {
     app: App,
     caller: Caller,
-    stream: Option<Stream>,
+    /// What it follows, if it does.
+    told: Option<mpsc::Receiver<Result<Notification>>>,
+    /// Its place among the connections, unless what it follows has it.
+    _turn: Option<Turn>,
     /// When something last came.
     heard: Instant,
 }
@@ -153,12 +149,13 @@ impl Connection {
                 _ = ticks.tick() => self.tick(socket, running.is_some(), &mut pinged).await,
                 frame = socket.recv(), if running.is_none() => self.take(frame).map(|message| running = message),
                 answers = finish(&mut running) => match answers {
-                    Some(answers) => send(socket, &answers).await,
+                    Some(answers) => self.send(socket, &answers).await,
                     None => Ok(()),
                 },
-                told = next(&mut self.stream, &app) => match told {
-                    Ok(told) => notify(socket, &told).await,
-                    Err(error) => Err(Some(Close::of(&error))),
+                told = next(&mut self.told) => match told {
+                    Some(Ok(told)) => self.tell(socket, &told).await,
+                    Some(Err(error)) => Err(Some(Close::of(&error))),
+                    None => Err(Some(Close::of(&Error::internal("a stream ended without an error")))),
                 },
             };
             if let Err(close) = step {
@@ -173,20 +170,28 @@ impl Connection {
         is_busy: bool,
         pinged: &mut Instant,
     ) -> Result<(), Option<Close>> {
-        self.caller =
-            self.app.auth.readmit(&self.app, &self.caller).map_err(|error| Some(Close::of(&error)))?;
+        self.readmit()?;
+        let idle = self.app.config.http.socket_idle;
         // While a message is at work, nothing is read, and so nothing heard.
         if is_busy {
             self.heard = Instant::now();
         }
-        if self.heard.elapsed() > IDLE {
-            return Err(Some(Close::new(4408, "nothing was heard for a minute")));
+        if self.heard.elapsed() > idle {
+            let reason = format!("nothing was heard for {} seconds", idle.as_secs());
+            return Err(Some(Close::new(4408, reason)));
         }
-        if pinged.elapsed() < PING {
+        if pinged.elapsed() < idle / PINGS {
             return Ok(());
         }
         *pinged = Instant::now();
-        send_message(socket, Message::Ping(axum::body::Bytes::new())).await
+        self.send_message(socket, Message::Ping(axum::body::Bytes::new())).await
+    }
+
+    /// Looks whether the token still stands.
+    fn readmit(&mut self) -> Result<(), Option<Close>> {
+        let caller = self.app.auth.readmit(&self.app, &self.caller);
+        self.caller = caller.map_err(|error| Some(Close::of(&error)))?;
+        Ok(())
     }
 
     /// Puts a message to work. Fails when the connection ends: with a reason if it is this side's.
@@ -197,8 +202,7 @@ impl Connection {
         self.heard = Instant::now();
         match frame {
             Some(Ok(Message::Text(text))) => {
-                let caller = self.app.auth.readmit(&self.app, &self.caller);
-                self.caller = caller.map_err(|error| Some(Close::of(&error)))?;
+                self.readmit()?;
                 Ok(Some(Box::pin(work(self.app.clone(), self.caller.clone(), text))))
             }
             Some(Ok(Message::Binary(_))) => Err(Some(Close::new(1003, "messages are JSON in text frames"))),
@@ -211,6 +215,33 @@ impl Connection {
                 Err(Some(Close::new(1007, "a text frame is not UTF-8")))
             }
             Some(Err(_)) => Err(Some(Close::new(1002, "not the WebSocket protocol"))),
+        }
+    }
+
+    /// Sends an event, if the token still stands: it was read a while ago when the client is slow.
+    async fn tell(&mut self, socket: &mut WebSocket, told: &Notification) -> Result<(), Option<Close>> {
+        self.readmit()?;
+        self.send(socket, &Told { jsonrpc: "2.0", method: told.method, params: &told.params }).await
+    }
+
+    async fn send(&mut self, socket: &mut WebSocket, value: &impl Serialize) -> Result<(), Option<Close>> {
+        let text = serde_json::to_string(value).map_err(|error| Some(Close::of(&Error::internal(error))))?;
+        self.send_message(socket, Message::Text(text.into())).await
+    }
+
+    async fn send_message(&mut self, socket: &mut WebSocket, message: Message) -> Result<(), Option<Close>> {
+        let start = Instant::now();
+        match tokio::time::timeout(self.app.config.http.socket_slow, socket.send(message)).await {
+            Ok(Ok(())) => {
+                // Meanwhile nothing was read, and so nothing heard.
+                self.heard += start.elapsed();
+                Ok(())
+            }
+            Ok(Err(_)) => Err(None),
+            Err(_) => {
+                tracing::info!("a WebSocket is not read, and is cut");
+                Err(Some(Close::new(4429, "what was sent is not read: go on from the last number seen")))
+            }
         }
     }
 }
@@ -232,10 +263,10 @@ async fn finish(running: &mut Option<Running>) -> Option<Answers> {
     answers
 }
 
-/// Waits for events, or for ever when they are not followed.
-async fn next(stream: &mut Option<Stream>, app: &App) -> Result<Vec<Notification>> {
-    match stream {
-        Some(stream) => stream.next(app).await,
+/// Waits for an event, or for ever when they are not followed.
+async fn next(told: &mut Option<mpsc::Receiver<Result<Notification>>>) -> Option<Result<Notification>> {
+    match told {
+        Some(told) => told.recv().await,
         None => std::future::pending().await,
     }
 }
@@ -246,27 +277,4 @@ struct Told<'a, P> {
     jsonrpc: &'static str,
     method: &'a str,
     params: &'a P,
-}
-
-async fn notify(socket: &mut WebSocket, told: &[Notification]) -> Result<(), Option<Close>> {
-    for Notification { method, params, .. } in told {
-        send(socket, &Told { jsonrpc: "2.0", method, params }).await?;
-    }
-    Ok(())
-}
-
-async fn send(socket: &mut WebSocket, value: &impl Serialize) -> Result<(), Option<Close>> {
-    let text = serde_json::to_string(value).map_err(|error| Some(Close::of(&Error::internal(error))))?;
-    send_message(socket, Message::Text(text.into())).await
-}
-
-async fn send_message(socket: &mut WebSocket, message: Message) -> Result<(), Option<Close>> {
-    match tokio::time::timeout(SLOW, socket.send(message)).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) => Err(None),
-        Err(_) => {
-            tracing::info!("a WebSocket is not read, and is cut");
-            Err(Some(Close::new(4429, "what was sent is not read: go on from the last number seen")))
-        }
-    }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::candidate::score::trust_and_evidence;
 use crate::candidate::word::{Attribute, Certainty, ScopeHint, Subject};
+use crate::memory::Category;
 use proptest::prelude::*;
 
 /// Row (a): an explicit identity, said by the user, clear scope, novel, normal, certain.
@@ -22,7 +23,6 @@ fn explicit_identity() -> SemanticFields {
 fn proposal(semantic: &SemanticFields) -> Proposal<'_> {
     Proposal {
         semantic,
-        category: semantic.category,
         scope: ScopeKind::User,
         evidence: EvidenceClass::DirectUserAssertion,
         pieces: 1,

@@ -45,6 +45,9 @@ async fn erasing_a_record_erases_the_candidate_it_came_from() {
 #[tokio::test]
 async fn erasing_a_scope_erases_its_candidates_and_suppressions() {
     let (app, made) = start().await;
+    let address = app.serve().await;
+    // Somebody follows, so that the node has all of it in memory.
+    let mut live = Follower::open(true, address, &made.capability, None).await;
     made.client.suppressed(&format!("Likes {SECRET}.")).await;
     made.client.candidate(&format!("Loves {SECRET}.")).await;
     let bob = json!({ "scope": { "kind": "user", "key": "bob" } });
@@ -60,9 +63,11 @@ async fn erasing_a_scope_erases_its_candidates_and_suppressions() {
         left["candidates"].as_array().unwrap().iter().map(|c| &c["id"]).collect::<Vec<&Value>>(),
         [&of_bob]
     );
+    assert_eq!(made.client.propose(pending(&format!("Likes {SECRET}."))).await["relation"], "novel");
+    for _ in 0..4 {
+        live.told().await;
+    }
     // Their numbers stay, and nobody is told anything of them.
-    let address = app.serve().await;
     let mut replay = Follower::open(true, address, &made.capability, Some(0)).await;
     assert_eq!(replay.told().await["params"]["candidate"]["id"], of_bob);
-    assert_eq!(made.client.propose(pending(&format!("Likes {SECRET}."))).await["relation"], "novel");
 }

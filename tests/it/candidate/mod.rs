@@ -2,11 +2,15 @@
 
 mod erase;
 mod golden;
+mod kept;
+mod late;
 mod list;
 mod model;
 mod race;
 mod review;
+mod sensitive;
 mod suppress;
+mod twin;
 mod write;
 
 use serde_json::{Value, json};
@@ -43,8 +47,13 @@ async fn acting(app: &TestApp, made: &Made, kind: &str) -> Client {
 
 /// A tenant where somebody reviews.
 async fn reviewed(app: &TestApp, slug: &str) -> Made {
+    with_policy(app, slug, json!({ "review_enabled": true })).await
+}
+
+/// A tenant with a policy of its own.
+async fn with_policy(app: &TestApp, slug: &str, policy: Value) -> Made {
     let made = app.tenant(slug).await;
-    let policy = json!({ "settings": { "candidate_policy": { "review_enabled": true } } });
-    app.operator().await.patch(&format!("/v1/admin/tenants/{}", made.id), policy).await.expect(200);
+    let settings = json!({ "settings": { "candidate_policy": policy } });
+    app.operator().await.patch(&format!("/v1/admin/tenants/{}", made.id), settings).await.expect(200);
     made
 }

@@ -247,3 +247,19 @@ async fn unknown_and_odd_ids_are_answered_alike_c105() {
         .await;
     made.client.review("nonsense", "approve", with(json!({}), json!({ "more": 1 }))).await.names(422, "more");
 }
+
+/// XC-31: that what is like a rejected one is suppressed from now on is written down, once.
+#[tokio::test]
+async fn suppressing_what_is_like_a_rejected_one_is_audited_xc31() {
+    let (app, made) = start().await;
+    let id = made.client.candidate("Likes the sea.").await;
+    made.client.review(&id, "reject", json!({})).await.expect(200);
+    for _ in 0..2 {
+        let decided = made.client.review(&id, "suppress_similar", json!({})).await.expect(200);
+        assert_eq!(decided["candidate"]["status"], "rejected");
+    }
+    let actions = "SELECT action FROM audit_log WHERE target = $1 ORDER BY audit_id";
+    let actions: Vec<String> =
+        sqlx::query_scalar(actions).bind(&id).fetch_all(&mut app.db.superuser().await).await.unwrap();
+    assert_eq!(actions, ["candidate.pending", "candidate.rejected", "candidate.suppress_similar"]);
+}

@@ -1,6 +1,7 @@
 //! The stream of changes.
 
 mod crash;
+mod erased;
 mod order;
 mod resume;
 mod told;

@@ -1,6 +1,7 @@
 //! The memory protocol over JSON-RPC.
 
 mod envelope;
+mod follower;
 mod protocol;
 mod record;
 mod scenario;

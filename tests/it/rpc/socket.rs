@@ -205,27 +205,3 @@ async fn half_made_connections_leave_the_others_alone() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
-
-/// A peer that answers no ping for a minute is cut. It takes that long, and does nothing meanwhile.
-#[tokio::test]
-async fn a_peer_that_is_gone_is_cut_after_a_minute() {
-    let (app, made, address) = served().await;
-    let token = &made.capability;
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let handshake = format!(
-        "GET /v1/rpc/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nx-akasha-capability: {token}\r\n\r\n"
-    );
-    stream.write_all(handshake.as_bytes()).await.unwrap();
-    let mut live = open(address, &made).await;
-    let start = Instant::now();
-    let mut bytes = Vec::new();
-    let reading = tokio::time::timeout(Duration::from_secs(90), stream.read_to_end(&mut bytes));
-    let (read, messages) = tokio::join!(reading, live.linger(Duration::from_secs(70)));
-    assert_eq!(messages, 0);
-    read.unwrap().unwrap();
-    assert!(start.elapsed() > Duration::from_secs(55), "{:?}", start.elapsed());
-    let close = [&4408_u16.to_be_bytes()[..], b"nothing was heard for a minute"].concat();
-    assert!(bytes.windows(close.len()).any(|window| window == close), "it is told why");
-    live.call("memory/list", json!({})).await;
-    assert!(app.app.events.open() >= 1);
-}

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use memtide::app::App;
@@ -168,6 +169,8 @@ fn config(db: &TestDb) -> Config {
             metrics_address: None,
             public_url: "http://127.0.0.1".to_owned(),
             access_token: None,
+            socket_idle: Duration::from_mins(1),
+            socket_slow: Duration::from_secs(20),
         },
         database: db.config(),
         redis: redis_of(db),

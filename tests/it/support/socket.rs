@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{self, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 /// What takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// An open connection.
 pub struct Socket {
-    stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    stream: WebSocketStream<TcpStream>,
     next_id: u64,
     told: VecDeque<Value>,
 }
@@ -24,13 +24,31 @@ pub struct Socket {
 impl Socket {
     /// Opens a connection, or gives the status it is refused with; 0 when nobody answers.
     pub async fn open(address: SocketAddr, capability: &str, query: &str) -> Result<Self, u16> {
+        Self::on(tokio::net::TcpSocket::new_v4().unwrap(), address, capability, query).await
+    }
+
+    /// The same with little room for what was not read yet.
+    pub async fn open_narrow(address: SocketAddr, capability: &str, query: &str) -> Self {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4_096).unwrap();
+        Self::on(socket, address, capability, query).await.unwrap()
+    }
+
+    async fn on(
+        socket: tokio::net::TcpSocket,
+        address: SocketAddr,
+        capability: &str,
+        query: &str,
+    ) -> Result<Self, u16> {
         let mut request = format!("ws://{address}/v1/rpc/ws{query}").into_client_request().unwrap();
         if !capability.is_empty() {
             request.headers_mut().insert("x-akasha-capability", capability.parse().unwrap());
         }
         let mut config = tungstenite::protocol::WebSocketConfig::default();
         config.max_message_size = None;
-        match connect_async_with_config(request, Some(config), true).await {
+        let stream = socket.connect(address).await.map_err(|_| 0_u16)?;
+        stream.set_nodelay(true).unwrap();
+        match client_async_with_config(request, stream, Some(config)).await {
             Ok((stream, _)) => Ok(Self { stream, next_id: 0, told: VecDeque::new() }),
             Err(tungstenite::Error::Http(response)) => Err(response.status().as_u16()),
             Err(_) => Err(0),
@@ -65,6 +83,29 @@ impl Socket {
     /// The next text, if one comes soon.
     pub async fn receive_soon(&mut self, within: Duration) -> Option<Value> {
         tokio::time::timeout(within, self.receive()).await.ok().map(|received| received.unwrap())
+    }
+
+    /// The next text, while as many pings are sent as go out, if one comes within the time.
+    pub async fn told_while_pinging(&mut self, within: Duration) -> Option<Value> {
+        let (mut sink, mut stream) = (&mut self.stream).split();
+        let pinging = async {
+            while sink.send(Message::Ping(Vec::new().into())).await.is_ok() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let reading = async {
+            while let Some(Ok(message)) = stream.next().await {
+                if let Message::Text(text) = message {
+                    return serde_json::from_str(&text).ok();
+                }
+            }
+            None
+        };
+        tokio::select! {
+            () = pinging => None,
+            told = reading => told,
+            () = tokio::time::sleep(within) => None,
+        }
     }
 
     /// Stays connected for a while, answering pings, and gives how many messages came.
