@@ -5,6 +5,7 @@
 //! - A candidate is decided once (PC-39), by the policy, by a reviewer, or by time.
 //! - What was rejected, suppressed or forgotten does not come back on a machine's word (R-06, XC-31).
 
+pub mod batch;
 mod decision;
 mod erase_store;
 mod key;
@@ -15,6 +16,7 @@ pub mod review;
 pub mod score;
 pub mod semantic;
 mod similar;
+mod source;
 mod store;
 pub mod sweep;
 pub mod word;

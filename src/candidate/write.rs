@@ -8,6 +8,7 @@ use super::policy::{
 };
 use super::semantic::{SemanticWrite, SemanticWritten};
 use super::similar::{CLOSE, may_be_same};
+use super::source::{classify, usual_source};
 use super::word::{CandidateStatus, Disposition, Explicitness, Relation};
 use super::{Detail, Stored, key, merge_evidence, store};
 use crate::app::App;
@@ -18,14 +19,14 @@ use crate::event;
 use crate::id::CandidateId;
 use crate::idempotency::{self, Answer, Key};
 use crate::memory::write::Changes;
-use crate::memory::{Provenance, Record, SourceContextKind, SourceKind};
+use crate::memory::{Provenance, Record, SourceContextKind};
 
 /// What stands in the place of a text that must not be kept.
 const WITHHELD: &str = "(withheld)";
 
-/// A proposal, checked and embedded.
-struct Proposed {
-    fact: Fact,
+/// A proposal, checked; and embedded before it is decided.
+pub(super) struct Proposed {
+    pub fact: Fact,
     evidence_class: EvidenceClass,
     disposition: Disposition,
     provenance: Provenance,
@@ -48,11 +49,13 @@ pub async fn semantic_write(
         caller.permit(Action::Write, Area::Durable)?;
     }
     let once = idempotency::run(app, permit, key, |claim| async move {
-        let proposed = Proposed::prepare(app, permit, new).await?;
+        let mut proposed = Proposed::check(app, permit, new)?;
+        proposed.fact.embed(app, permit).await?;
         with_retry(|| async {
             let mut tx = app.db.begin(permit).await?;
             let mut changes = Changes::new(permit, app.clock.now());
-            let answer = Answer::ok(decide(&mut tx, permit, &mut changes, &proposed).await?);
+            let policy = prepare(&mut tx, permit, std::slice::from_ref(&proposed)).await?;
+            let answer = Answer::ok(decide(&mut tx, permit, &mut changes, &policy, &proposed).await?);
             changes.write(&mut tx).await?;
             claim.settle(&mut tx, permit, &answer).await?;
             tx.commit().await?;
@@ -90,7 +93,7 @@ pub fn take_key(new: &mut SemanticWrite, route: &str) -> Result<Option<Key>> {
 }
 
 impl Proposed {
-    async fn prepare(app: &App, permit: &Permit, mut new: SemanticWrite) -> Result<Self> {
+    pub fn check(app: &App, permit: &Permit, mut new: SemanticWrite) -> Result<Self> {
         new.check()?;
         crate::memory::draft::check_metadata(new.metadata.as_ref())?;
         let source_context_kind = new.source_context_kind.or_else(|| usual_source(permit.actor()));
@@ -118,7 +121,7 @@ impl Proposed {
             context: new.context,
             client: kept.clone(),
         };
-        let fact = Fact::prepare(app, permit, parts).await?;
+        let fact = Fact::check(app, permit, parts)?;
         let provenance = Provenance { created_by: Some(permit.actor().clone()), ..provenance };
         let disposition = new.disposition;
         Ok(Self {
@@ -217,18 +220,28 @@ impl Proposed {
     }
 }
 
-async fn decide(
+/// Keeps all others from the facts of these proposals until the transaction ends, and gives the tenant's policy.
+pub(super) async fn prepare(
+    tx: &mut TenantTx,
+    permit: &Permit,
+    proposed: &[Proposed],
+) -> Result<CandidatePolicy> {
+    let facts: Vec<_> = proposed.iter().map(|new| (&new.fact.scope, new.fact.key.key.as_str())).collect();
+    store::lock_keys(tx, &facts).await?;
+    Ok(store::policy(tx).await?.unwrap_or_else(|| {
+        tracing::warn!(tenant.id = %permit.tenant(), "the tenant's candidate_policy cannot be read: the default counts");
+        CandidatePolicy::default()
+    }))
+}
+
+pub(super) async fn decide(
     tx: &mut TenantTx,
     permit: &Permit,
     changes: &mut Changes,
+    policy: &CandidatePolicy,
     proposed: &Proposed,
 ) -> Result<SemanticWritten> {
     let fact = &proposed.fact;
-    store::lock_keys(tx, &fact.scope, &[&fact.key.key]).await?;
-    let policy = store::policy(tx).await?.unwrap_or_else(|| {
-        tracing::warn!(tenant.id = %permit.tenant(), "the tenant's candidate_policy cannot be read: the default counts");
-        CandidatePolicy::default()
-    });
     let known = fact.look_up(tx, changes).await?;
     let same = store::lock_same(tx, &fact.fingerprint).await?;
     let mut relation = match &known {
@@ -252,16 +265,16 @@ async fn decide(
             return add_to_pending(tx, permit, changes, proposed, pending.clone()).await;
         }
     }
-    let verdict = judge(&policy, &proposed.judged(relation));
+    let verdict = judge(policy, &proposed.judged(relation));
     let old = match known {
         Known::Other(record) => Some(*record),
         Known::Nothing | Known::Same(_) => None,
     };
-    if verdict.status == CandidateStatus::Approved {
-        let candidate = proposed.candidate(permit, verdict, &policy, changes);
+    let is_approved = verdict.status == CandidateStatus::Approved;
+    let candidate = proposed.candidate(permit, verdict, policy, changes);
+    if is_approved {
         return approve(tx, permit, changes, proposed, candidate, &same, old.as_ref()).await;
     }
-    let candidate = proposed.candidate(permit, verdict, &policy, changes);
     keep(tx, permit, changes, proposed, candidate, same).await
 }
 
@@ -357,34 +370,4 @@ async fn keep(
     tx.audit(permit, &action, &candidate.id.to_string(), changes.now).await?;
     let created = relation != Relation::SuppressedByRejection;
     Ok(SemanticWritten { candidate: Some(candidate), created, ..proposed.answer(permit, relation) })
-}
-
-/// What a text is taken from when the writer does not say.
-fn usual_source(actor: &Actor) -> Option<SourceContextKind> {
-    match actor.kind {
-        ActorKind::User => Some(SourceContextKind::DirectUserConversation),
-        ActorKind::Assistant => Some(SourceContextKind::AssistantResponse),
-        ActorKind::Tool => Some(SourceContextKind::ToolResult),
-        ActorKind::Extractor | ActorKind::System => None,
-    }
-}
-
-/// How good the evidence is.
-fn classify(
-    source: Option<SourceContextKind>,
-    provenance: &Provenance,
-    evidence: &[super::semantic::Evidence],
-) -> EvidenceClass {
-    let is_quoted = evidence.iter().any(|piece| piece.quote.is_some());
-    match source {
-        Some(SourceContextKind::DirectUserConversation) if is_quoted => {
-            if provenance.source_kind == Some(SourceKind::UserCorrection) {
-                EvidenceClass::DirectUserCorrection
-            } else {
-                EvidenceClass::DirectUserAssertion
-            }
-        }
-        Some(SourceContextKind::GeneratedSummary) => EvidenceClass::GeneratedSummary,
-        _ => EvidenceClass::MissingOrWeak,
-    }
 }

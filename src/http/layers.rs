@@ -16,15 +16,16 @@ use tracing::Instrument;
 
 use super::error::{RequestId, finish};
 use super::extract::MAX_BODY_BYTES;
-use super::{health, limit, memory};
+use super::{cognitive, health, limit, memory};
 use crate::app::App;
 use crate::error::Error;
 
 /// How long a request may take.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long a batch may take: 256 texts as long as the model reads are 65,000 tokens.
-const BATCH_DEADLINE: Duration = Duration::from_mins(1);
+/// How long a request may take that brings or makes many records: 256 texts as long as the model reads are 65,000
+/// tokens.
+const LONG_DEADLINE: Duration = Duration::from_mins(1);
 
 /// How long a request waits for its turn before it is answered 503.
 const TURN_TIMEOUT: Duration = Duration::from_millis(100);
@@ -67,8 +68,9 @@ async fn take_turn(State(turns): State<Arc<Semaphore>>, request: Request, next: 
 
 /// What takes longer is given up, and may be sent again.
 async fn meet_deadline(request: Request, next: Next) -> Response {
-    let is_batch = request.uri().path() == memory::BATCH;
-    let deadline = if is_batch { BATCH_DEADLINE } else { DEADLINE };
+    let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    let is_long = path.is_some_and(|path| [memory::BATCH, cognitive::CLOSE].contains(&path));
+    let deadline = if is_long { LONG_DEADLINE } else { DEADLINE };
     let answer = tokio::time::timeout(deadline, next.run(request)).await;
     answer.unwrap_or_else(|_| Error::unavailable("the service, which is slow at the moment,").into_response())
 }
