@@ -56,7 +56,8 @@ impl Case<'_> {
     /// Decides, or gives what was decided in the same way before.
     pub async fn make(&self, tx: &mut TenantTx, writer: &Permit, changes: &mut Changes) -> Result<Decided> {
         let new_key = self.fact.map_or(self.known.key.as_str(), |fact| &fact.key.key);
-        store::lock_keys(tx, &self.known.scope, &[&self.known.key, new_key]).await?;
+        let scope = &self.known.scope;
+        store::lock_keys(tx, &[(scope, &self.known.key), (scope, new_key)]).await?;
         let mut ids = vec![self.known.id];
         if let Act::Merge(Target::Candidate(target)) = self.act {
             ids.push(*target);

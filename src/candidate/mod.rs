@@ -6,6 +6,7 @@
 //! - What was rejected, suppressed or forgotten does not come back on a machine's word (R-06, XC-31).
 
 mod act;
+pub mod batch;
 mod decision;
 mod erase_store;
 mod key;
@@ -17,6 +18,7 @@ pub mod review;
 pub mod score;
 pub mod semantic;
 mod similar;
+mod source;
 mod store;
 mod suppression_store;
 pub mod sweep;

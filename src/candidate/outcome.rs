@@ -75,13 +75,27 @@ impl Fact {
     /// Checks a fact against every rule of a record, names it, and gives it its vector unless it is a secret.
     pub async fn prepare(app: &App, permit: &Permit, parts: Parts) -> Result<Self> {
         let mut fact = Self::check(app, permit, parts)?;
-        if !is_secret(fact.semantic.sensitivity) {
-            fact.incoming.embed(app, permit).await?;
-        }
+        fact.embed(app, permit).await?;
         Ok(fact)
     }
 
-    fn check(app: &App, permit: &Permit, parts: Parts) -> Result<Self> {
+    /// Gives it its vector, unless it is a secret. No connection is held meanwhile.
+    pub async fn embed(&mut self, app: &App, permit: &Permit) -> Result<()> {
+        Self::embed_all(app, permit, std::iter::once(self)).await
+    }
+
+    /// Gives many their vectors, in one call to the embedder.
+    pub async fn embed_all<'a>(
+        app: &App,
+        permit: &Permit,
+        facts: impl Iterator<Item = &'a mut Self>,
+    ) -> Result<()> {
+        let open = facts.filter(|fact| !is_secret(fact.semantic.sensitivity));
+        Incoming::embed_all(app, permit, open.map(|fact| &mut fact.incoming)).await
+    }
+
+    /// The same as [`Self::prepare`], without a vector.
+    pub fn check(app: &App, permit: &Permit, parts: Parts) -> Result<Self> {
         let category = parts.semantic.category;
         let key = fact_key(&parts.scope, &parts.semantic, &parts.content, parts.value.as_ref());
         let fingerprint = fingerprint(&parts.scope, category, &key.key, &key.normal_value);

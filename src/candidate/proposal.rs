@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use super::outcome::{Fact, Parts};
 use super::policy::{self, CandidatePolicy, EvidenceClass, Proposal, Verdict, is_secret};
-use super::semantic::{Evidence, SemanticWrite, SemanticWritten};
+use super::semantic::{SemanticWrite, SemanticWritten};
+use super::source::{classify, usual_source};
 use super::word::{Disposition, Explicitness, Relation};
 use super::{Detail, Stored, key};
 use crate::app::App;
@@ -12,12 +13,12 @@ use crate::auth::{Actor, ActorKind, Permit};
 use crate::error::Result;
 use crate::id::CandidateId;
 use crate::memory::write::Changes;
-use crate::memory::{Provenance, SourceContextKind, SourceKind};
+use crate::memory::{Provenance, SourceContextKind};
 
 /// What stands in the place of a text that must not be kept.
 const WITHHELD: &str = "(withheld)";
 
-/// A proposal, checked and embedded.
+/// A proposal, checked; and embedded before it is decided.
 pub struct Proposed {
     pub fact: Fact,
     evidence_class: EvidenceClass,
@@ -29,8 +30,8 @@ pub struct Proposed {
 }
 
 impl Proposed {
-    /// Checks a proposal, names and embeds it.
-    pub async fn prepare(app: &App, permit: &Permit, mut new: SemanticWrite) -> Result<Self> {
+    /// Checks a proposal, and names it.
+    pub fn check(app: &App, permit: &Permit, mut new: SemanticWrite) -> Result<Self> {
         new.check()?;
         crate::memory::draft::check_metadata(new.metadata.as_ref())?;
         let source_context_kind = new.source_context_kind.or_else(|| usual_source(permit.actor()));
@@ -58,7 +59,7 @@ impl Proposed {
             context: new.context,
             client: kept.clone(),
         };
-        let fact = Fact::prepare(app, permit, parts).await?;
+        let fact = Fact::check(app, permit, parts)?;
         let provenance = Provenance { created_by: Some(permit.actor().clone()), ..provenance };
         let disposition = new.disposition;
         Ok(Self {
@@ -156,35 +157,5 @@ impl Proposed {
                 suppress_similar: false,
             },
         }
-    }
-}
-
-/// What a text is taken from when the writer does not say.
-fn usual_source(actor: &Actor) -> Option<SourceContextKind> {
-    match actor.kind {
-        ActorKind::User => Some(SourceContextKind::DirectUserConversation),
-        ActorKind::Assistant => Some(SourceContextKind::AssistantResponse),
-        ActorKind::Tool => Some(SourceContextKind::ToolResult),
-        ActorKind::Extractor | ActorKind::System => None,
-    }
-}
-
-/// How good the evidence is.
-fn classify(
-    source: Option<SourceContextKind>,
-    provenance: &Provenance,
-    evidence: &[Evidence],
-) -> EvidenceClass {
-    let is_quoted = evidence.iter().any(|piece| piece.quote.is_some());
-    match source {
-        Some(SourceContextKind::DirectUserConversation) if is_quoted => {
-            if provenance.source_kind == Some(SourceKind::UserCorrection) {
-                EvidenceClass::DirectUserCorrection
-            } else {
-                EvidenceClass::DirectUserAssertion
-            }
-        }
-        Some(SourceContextKind::GeneratedSummary) => EvidenceClass::GeneratedSummary,
-        _ => EvidenceClass::MissingOrWeak,
     }
 }

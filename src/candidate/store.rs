@@ -77,10 +77,10 @@ pub async fn policy(tx: &mut TenantTx) -> Result<Option<CandidatePolicy>> {
     })
 }
 
-/// Lets nobody else write or decide about these keys of a scope until the transaction ends.
-pub async fn lock_keys(tx: &mut TenantTx, scope: &Scope, keys: &[&str]) -> Result<()> {
-    let mut names: Vec<String> =
-        keys.iter().map(|key| format!("fact:{}:{}:{scope}:{key}", tx.tenant(), tx.ns())).collect();
+/// Lets nobody else write or decide about these keys, each in its scope, until the transaction ends.
+pub async fn lock_keys(tx: &mut TenantTx, keys: &[(&Scope, &str)]) -> Result<()> {
+    let name = |(scope, key): &(&Scope, &str)| format!("fact:{}:{}:{scope}:{key}", tx.tenant(), tx.ns());
+    let mut names: Vec<String> = keys.iter().map(name).collect();
     names.sort();
     names.dedup();
     sqlx::query!(

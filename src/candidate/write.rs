@@ -30,11 +30,13 @@ pub async fn semantic_write(
         caller.permit(Action::Write, Area::Durable)?;
     }
     let once = idempotency::run(app, permit, key, |claim| async move {
-        let proposed = Proposed::prepare(app, permit, new).await?;
+        let mut proposed = Proposed::check(app, permit, new)?;
+        proposed.fact.embed(app, permit).await?;
         with_retry(|| async {
             let mut tx = app.db.begin(permit).await?;
             let mut changes = Changes::new(permit, app.clock.now());
-            let answer = Answer::ok(decide(&mut tx, permit, &mut changes, &proposed).await?);
+            let policy = prepare(&mut tx, permit, std::slice::from_ref(&proposed)).await?;
+            let answer = Answer::ok(decide(&mut tx, permit, &mut changes, &policy, &proposed).await?);
             changes.write(&mut tx).await?;
             claim.settle(&mut tx, permit, &answer).await?;
             tx.commit().await?;
@@ -71,18 +73,29 @@ pub fn take_key(new: &mut SemanticWrite, route: &str) -> Result<Option<Key>> {
     Key::new(&key, route, &body).map(Some)
 }
 
-async fn decide(
+/// Keeps all others from the facts of these proposals until the transaction ends, and gives the tenant's policy.
+pub(super) async fn prepare(
+    tx: &mut TenantTx,
+    permit: &Permit,
+    proposed: &[Proposed],
+) -> Result<CandidatePolicy> {
+    let facts: Vec<_> = proposed.iter().map(|new| (&new.fact.scope, new.fact.key.key.as_str())).collect();
+    store::lock_keys(tx, &facts).await?;
+    Ok(store::policy(tx).await?.unwrap_or_else(|| {
+        tracing::warn!(tenant.id = %permit.tenant(), "the tenant's candidate_policy cannot be read: the default counts");
+        CandidatePolicy::default()
+    }))
+}
+
+/// Decides what becomes of a proposal.
+pub(super) async fn decide(
     tx: &mut TenantTx,
     permit: &Permit,
     changes: &mut Changes,
+    policy: &CandidatePolicy,
     proposed: &Proposed,
 ) -> Result<SemanticWritten> {
     let fact = &proposed.fact;
-    store::lock_keys(tx, &fact.scope, &[&fact.key.key]).await?;
-    let policy = store::policy(tx).await?.unwrap_or_else(|| {
-        tracing::warn!(tenant.id = %permit.tenant(), "the tenant's candidate_policy cannot be read: the default counts");
-        CandidatePolicy::default()
-    });
     let known = fact.look_up(tx, changes).await?;
     let same = store::lock_same(tx, &fact.fingerprint).await?;
     let mut relation = match &known {
@@ -95,7 +108,7 @@ async fn decide(
     if relation != Relation::Duplicate && !has_last_word && is_suppressed(tx, fact, &same).await? {
         relation = Relation::SuppressedByRejection;
     }
-    let verdict = judge(&policy, &proposed.judged(relation));
+    let verdict = judge(policy, &proposed.judged(relation));
     if forced_rejection(&proposed.judged(relation)).is_none() {
         if let Known::Same(record) = known {
             let sensitivity = fact.incoming.record().sensitivity;
@@ -115,11 +128,11 @@ async fn decide(
         Known::Other(record) => Some(*record),
         Known::Nothing | Known::Same(_) => None,
     };
-    if verdict.status == CandidateStatus::Approved {
-        let candidate = proposed.candidate(permit, verdict, &policy, changes);
+    let is_approved = verdict.status == CandidateStatus::Approved;
+    let candidate = proposed.candidate(permit, verdict, policy, changes);
+    if is_approved {
         return approve(tx, permit, changes, proposed, candidate, &same, old.as_ref()).await;
     }
-    let candidate = proposed.candidate(permit, verdict, &policy, changes);
     keep(tx, permit, changes, proposed, candidate, same).await
 }
 

@@ -6,9 +6,13 @@
 //! - Entries are added and never changed. A closed session changes no more.
 //! - Nothing here fills working memory; what is to last becomes durable memory when the session is closed ([`close`]).
 
+pub mod close;
+mod consolidate;
+pub mod context;
 pub mod decision;
 pub mod entry;
 pub mod interaction;
+mod prompt;
 pub mod read;
 mod store;
 pub mod thought;
@@ -34,10 +38,10 @@ use crate::time::UnixTime;
 const MAX_AGENT_ID_BYTES: usize = 128;
 
 /// The longest goal, in bytes after trimming (XB-62).
-pub const MAX_GOAL_BYTES: usize = 4_096;
+const MAX_GOAL_BYTES: usize = 4_096;
 
 /// The longest text of an entry, in bytes (XB-67), and the longest rationale or summary.
-pub const MAX_TEXT_BYTES: usize = 65_536;
+const MAX_TEXT_BYTES: usize = 65_536;
 
 /// A session: what an agent is after.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -151,6 +151,59 @@ pub async fn add(tx: &mut TenantTx, permit: &Permit, new: &Stored) -> Result<i64
     }
 }
 
+/// Closes an active session, and gives it; nothing when there is none, or when it has another number of decisions than
+/// these.
+pub async fn close(
+    tx: &mut TenantTx,
+    permit: &Permit,
+    id: SessionId,
+    outcome: Outcome,
+    summary: Option<&str>,
+    decisions: Option<i64>,
+    now: DateTime<Utc>,
+) -> Result<Option<Session>> {
+    let row = sqlx::query_as!(
+        SessionRow,
+        "WITH done AS (
+           UPDATE cognitive_sessions
+           SET status = 'closed', outcome = $4, summary = $5, closed_at = $6, updated_at = greatest(updated_at, $6)
+           WHERE tenant_id = $1
+             AND ns = $2
+             AND session_id = $3
+             AND status = 'active'
+             AND ($7::int8 IS NULL OR decision_count = $7)
+           RETURNING session_id, agent_id, goal, status, outcome, summary, thought_count, decision_count,
+             interaction_count, metadata, created_at, updated_at, closed_at
+         ), told AS (
+           INSERT INTO events (tenant_id, ns, event_id, method, session_id, version, at)
+           SELECT $1, $2, $8, 'cognitive/session_closed', $3, thought_count + decision_count + interaction_count + 1, $6
+           FROM done
+         ), noted AS (
+           INSERT INTO audit_log (tenant_id, audit_id, at, actor, action, target)
+           SELECT $1, $9, $6, $10, 'session.close', $11 FROM done
+         )
+         SELECT session_id, agent_id, goal, status AS \"status: SessionStatus\", outcome AS \"outcome: Outcome\",
+           summary, thought_count, decision_count, interaction_count,
+           metadata AS \"metadata: Json<Map<String, Value>>\", created_at, updated_at, closed_at
+         FROM done",
+        tx.tenant(),
+        tx.ns(),
+        id.uuid(),
+        outcome as Outcome,
+        summary,
+        now,
+        decisions,
+        EventId::new().uuid(),
+        EventId::new().uuid(),
+        permit.key().to_string(),
+        id.to_string(),
+    )
+    .fetch_optional(&mut **tx)
+    .await?;
+    tx.announce();
+    Ok(row.map(Into::into))
+}
+
 /// The session of an id.
 pub async fn find(tx: &mut TenantTx, id: SessionId) -> Result<Option<Session>> {
     Ok(find_many(tx, &[id]).await?.pop())
@@ -244,6 +297,59 @@ pub async fn entries_at(tx: &mut TenantTx, places: &[(SessionId, i64)]) -> Resul
         tx.ns(),
         &sessions,
         &seqs,
+    )
+    .fetch_all(&mut **tx)
+    .await?;
+    Ok(rows.into_iter().map(Into::into).collect())
+}
+
+/// The entries of one kind after a number, in order.
+pub async fn entries_of_kind(
+    tx: &mut TenantTx,
+    id: SessionId,
+    kind: EntryKind,
+    after: i64,
+    limit: usize,
+) -> Result<Vec<Entry>> {
+    let rows = sqlx::query_as!(
+        EntryRow,
+        "SELECT session_id, seq, entry_id, kind AS \"kind: EntryKind\", content, detail AS \"detail: Json<Detail>\",
+           created_at
+         FROM session_entries
+         WHERE tenant_id = $1 AND ns = $2 AND session_id = $3 AND kind = $4 AND seq > $5
+         ORDER BY seq
+         LIMIT $6",
+        tx.tenant(),
+        tx.ns(),
+        id.uuid(),
+        kind as EntryKind,
+        after,
+        i64::try_from(limit).unwrap_or(i64::MAX),
+    )
+    .fetch_all(&mut **tx)
+    .await?;
+    Ok(rows.into_iter().map(Into::into).collect())
+}
+
+/// The latest thoughts and the latest decisions of a session, so many of each, the latest first.
+pub async fn latest(tx: &mut TenantTx, id: SessionId, limit: usize) -> Result<Vec<Entry>> {
+    let rows = sqlx::query_as!(
+        EntryRow,
+        "SELECT e.session_id, e.seq, e.entry_id, e.kind AS \"kind: EntryKind\", e.content,
+           e.detail AS \"detail: Json<Detail>\", e.created_at
+         FROM unnest(ARRAY['decision', 'thought']) AS wanted (kind)
+         CROSS JOIN LATERAL (
+           SELECT session_id, seq, entry_id, kind, content, detail, created_at
+           FROM session_entries
+           WHERE tenant_id = $1 AND ns = $2 AND session_id = $3 AND kind = wanted.kind
+           ORDER BY seq DESC
+           LIMIT $4
+         ) e
+         ORDER BY e.seq DESC",
+        tx.tenant(),
+        tx.ns(),
+        id.uuid(),
+        i64::try_from(limit).unwrap_or(i64::MAX),
     )
     .fetch_all(&mut **tx)
     .await?;

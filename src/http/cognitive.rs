@@ -9,6 +9,8 @@ use super::once::Once;
 use super::route::{Needs, Route};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller};
+use crate::cognitive::close::{self, Close, Closed};
+use crate::cognitive::context::{self, ContextQuery, SessionContext};
 use crate::cognitive::decision::{self, Decide, DecisionReply};
 use crate::cognitive::interaction::{self, Interact, InteractionReply};
 use crate::cognitive::read::{self, SessionPage, SessionQuery, Timeline, TimelineQuery};
@@ -19,6 +21,9 @@ use crate::idempotency::Answer;
 
 const READ: Needs = Needs::Right(Area::Cognitive, Action::Read);
 const WRITE: Needs = Needs::Right(Area::Cognitive, Action::Write);
+
+/// Where sessions are closed, which may take longer than other requests.
+pub const CLOSE: &str = "/v1/memory/cognitive/session/{id}/close";
 
 /// The routes of this file.
 pub const ROUTES: &[Route] = &[
@@ -78,6 +83,27 @@ pub const ROUTES: &[Route] = &[
     )
     .asks::<TimelineQuery>()
     .gives::<Timeline>(),
+    Route::new(
+        Method::GET,
+        "/v1/memory/cognitive/session/{id}/context",
+        READ,
+        "What an agent needs to go on, as text for a prompt and in its parts. Slots also need `read` on \
+         `memory.working`, records `read` on `memory.durable`; else they are left out",
+        || get(context),
+    )
+    .asks::<ContextQuery>()
+    .gives::<SessionContext>(),
+    Route::new(
+        Method::POST,
+        CLOSE,
+        WRITE,
+        "Close a session. To consolidate also needs `write` on `memory.durable`, to settle slots rights on \
+         `memory.working`",
+        || post(close),
+    )
+    .takes::<Close>()
+    .gives::<Closed>()
+    .once(),
 ];
 
 async fn start(State(app): State<App>, caller: Caller, once: Once<Start>) -> Result<Answer<SessionReply>> {
@@ -119,4 +145,22 @@ async fn timeline(
     Query(query): Query<TimelineQuery>,
 ) -> Result<Json<Timeline>> {
     read::timeline(&app, &caller, &id, &query).await.map(Json)
+}
+
+async fn context(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(query): Query<ContextQuery>,
+) -> Result<Json<SessionContext>> {
+    context::context(&app, &caller, &id, &query).await.map(Json)
+}
+
+async fn close(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    once: Once<Close>,
+) -> Result<Answer<Closed>> {
+    close::close(&app, &caller, &id, once.body, once.key).await
 }

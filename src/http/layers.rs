@@ -16,18 +16,18 @@ use tracing::Instrument;
 
 use super::error::{RequestId, finish};
 use super::extract::MAX_BODY_BYTES;
-use super::{health, limit, memory};
+use super::{cognitive, health, limit, memory};
 use crate::app::App;
 use crate::error::Error;
 
 /// How long a request may take.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long a request to one of [`SLOW`] may take: 256 texts as long as the model reads are 65,000 tokens.
-const SLOW_DEADLINE: Duration = Duration::from_mins(1);
+/// How long a request to one of [`LONG`] may take: 256 texts as long as the model reads are 65,000 tokens.
+const LONG_DEADLINE: Duration = Duration::from_mins(1);
 
-/// Where one request may hold the work of many.
-const SLOW: &[&str] = &[memory::BATCH, crate::rpc::post::PATH];
+/// Where one request may bring or make many records.
+const LONG: &[&str] = &[memory::BATCH, cognitive::CLOSE, crate::rpc::post::PATH];
 
 /// How long a request waits for its turn before it is answered 503.
 const TURN_TIMEOUT: Duration = Duration::from_millis(100);
@@ -70,7 +70,8 @@ async fn take_turn(State(turns): State<Arc<Semaphore>>, request: Request, next: 
 
 /// What takes longer is given up, and may be sent again.
 async fn meet_deadline(request: Request, next: Next) -> Response {
-    let deadline = if SLOW.contains(&request.uri().path()) { SLOW_DEADLINE } else { DEADLINE };
+    let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    let deadline = if path.is_some_and(|path| LONG.contains(&path)) { LONG_DEADLINE } else { DEADLINE };
     let answer = tokio::time::timeout(deadline, next.run(request)).await;
     answer.unwrap_or_else(|_| Error::unavailable("the service, which is slow at the moment,").into_response())
 }

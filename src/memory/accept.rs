@@ -39,9 +39,13 @@ impl Incoming {
         Draft::check(app, permit, new).map(Self)
     }
 
-    /// Gives it its vector. No connection is held meanwhile.
-    pub async fn embed(&mut self, app: &App, permit: &Permit) -> Result<()> {
-        write::embed(app, permit, std::slice::from_mut(&mut self.0)).await
+    /// Gives records their vectors, in one call to the embedder. No connection is held meanwhile.
+    pub async fn embed_all<'a>(
+        app: &App,
+        permit: &Permit,
+        incoming: impl Iterator<Item = &'a mut Self>,
+    ) -> Result<()> {
+        write::embed(app, permit, incoming.map(|incoming| &mut incoming.0)).await
     }
 
     /// Its vector, if it has one.

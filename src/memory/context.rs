@@ -15,7 +15,8 @@ use crate::page::Limit;
 /// The most tokens that can be asked for.
 pub const MAX_TOKENS: u32 = 32_768;
 
-const DEFAULT_TOKENS: u32 = 1_024;
+/// How many tokens the text may have unless somebody says.
+pub const DEFAULT_TOKENS: u32 = 1_024;
 
 /// What a prompt needs to know, and how much room there is.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -78,11 +79,7 @@ pub struct ContextItem {
 /// Searches, and writes the best hits as text within the room there is.
 pub async fn context(app: &App, caller: &Caller, request: ContextRequest) -> Result<ContextReply> {
     caller.permit(Action::Read, Area::Durable)?;
-    let room = request.max_tokens.unwrap_or(DEFAULT_TOKENS);
-    if !(1..=MAX_TOKENS).contains(&room) {
-        let rule = format!("must be from 1 to {MAX_TOKENS}");
-        return Err(Error::over_limit("max_tokens", rule, MAX_TOKENS.into(), room.into()));
-    }
+    let room = check_room(request.max_tokens)?;
     let found = search(app, caller, &request.into()).await?;
     let mut reply =
         ContextReply { text: String::new(), tokens: 0, items: Vec::new(), degraded: found.degraded };
@@ -90,7 +87,7 @@ pub async fn context(app: &App, caller: &Caller, request: ContextRequest) -> Res
         let line = line(&hit.record);
         let cost = tokens(&line);
         // A long record leaves its place to shorter ones behind it.
-        if reply.tokens + cost > room as usize {
+        if reply.tokens + cost > room {
             continue;
         }
         reply.text.push_str(&line);
@@ -117,19 +114,35 @@ impl From<ContextRequest> for Search {
     }
 }
 
+/// How many tokens a text may have.
+pub fn check_room(max_tokens: Option<u32>) -> Result<usize> {
+    let room = max_tokens.unwrap_or(DEFAULT_TOKENS);
+    if !(1..=MAX_TOKENS).contains(&room) {
+        let rule = format!("must be from 1 to {MAX_TOKENS}");
+        return Err(Error::over_limit("max_tokens", rule, MAX_TOKENS.into(), room.into()));
+    }
+    Ok(room as usize)
+}
+
 fn line(record: &Record) -> String {
+    format!("- {} ({})\n", said(record), record.id)
+}
+
+/// What a record says, with its day and who said it.
+pub fn said(record: &Record) -> String {
     let day = record.context.observed_at.unwrap_or(record.created_at).0.format("%Y-%m-%d");
     let speaker = record.context.speaker.as_deref();
     let speaker = speaker.map(|speaker| format!("{}: ", one_line(speaker))).unwrap_or_default();
-    format!("- [{day}] {speaker}{} ({})\n", one_line(&record.content), record.id)
+    format!("[{day}] {speaker}{}", one_line(&record.content))
 }
 
-/// A record is one line whatever it holds, so that no text of a client's can pass for a line of its own.
-fn one_line(text: &str) -> String {
+/// A text is one line whatever it holds, so that nothing of a client's can pass for a line of its own.
+pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn tokens(text: &str) -> usize {
+/// About how many tokens a text has.
+pub fn tokens(text: &str) -> usize {
     let (narrow, wide) = text.chars().fold((0_usize, 0_usize), |(narrow, wide), c| {
         if c < '\u{2E80}' { (narrow + 1, wide) } else { (narrow, wide + 1) }
     });

@@ -73,15 +73,18 @@ impl Changes {
 }
 
 /// Gives each draft its vector, all in one call to the embedder. No connection is held meanwhile.
-pub async fn embed(app: &App, permit: &Permit, drafts: &mut [Draft]) -> Result<()> {
-    let lacking = |draft: &Draft| draft.embedding.is_none();
-    let texts: Vec<String> =
-        drafts.iter().filter(|draft| lacking(draft)).map(|draft| text(&draft.record)).collect();
-    if texts.is_empty() || app.embedder.model().is_none() {
+pub async fn embed<'a>(
+    app: &App,
+    permit: &Permit,
+    drafts: impl IntoIterator<Item = &'a mut Draft>,
+) -> Result<()> {
+    let mut lacking: Vec<&mut Draft> = drafts.into_iter().filter(|draft| draft.embedding.is_none()).collect();
+    if lacking.is_empty() || app.embedder.model().is_none() {
         return Ok(());
     }
+    let texts: Vec<String> = lacking.iter().map(|draft| text(&draft.record)).collect();
     let embedded = app.embedder.embed_texts(permit.tenant(), &texts).await?;
-    for (draft, embedded) in drafts.iter_mut().filter(|draft| lacking(draft)).zip(embedded) {
+    for (draft, embedded) in lacking.iter_mut().zip(embedded) {
         draft.embedding = embedded.embedding;
         draft.truncated = embedded.truncated;
     }

@@ -170,7 +170,7 @@ fn check_scope(scope: Scope) -> Result<Scope> {
 }
 
 /// The record of an item: text as it is, anything else as JSON; what the engine knew goes along as metadata.
-fn describe(item: &Item, scope: Scope, category: Option<Category>) -> Result<Remember> {
+pub(super) fn describe(item: &Item, scope: Scope, category: Option<Category>) -> Result<Remember> {
     let value: Value = serde_json::from_str(item.value.get()).map_err(Error::internal)?;
     let content = match value {
         Value::String(text) => text,

@@ -20,6 +20,7 @@ pub mod gate;
 mod item;
 pub mod offer;
 pub mod settings;
+pub mod settle;
 pub mod slots;
 mod store;
 pub mod watch;

@@ -13,19 +13,16 @@ use super::settings::{Gate, MAX_SLOTS, WorkingMemoryConfig};
 use super::slots::check_value;
 use super::{check_slot_id, event, open, store};
 use crate::app::App;
-use crate::auth::{Action, Caller};
+use crate::auth::{Action, Area, Caller};
+use crate::cognitive;
 use crate::embed::Embedding;
 use crate::error::{Error, Result};
 use crate::id::TenantId;
 use crate::memory::check_identifier;
-use crate::memory::text::is_blank;
 use crate::time::UnixTime;
 
 /// How many items one request offers, at most (XB-51).
 pub const MAX_ITEMS: usize = 64;
-
-/// The longest goal, in bytes (XB-62).
-pub const MAX_GOAL_BYTES: usize = 4_096;
 
 /// The longest chunk label, in bytes.
 const MAX_CHUNK_BYTES: usize = 128;
@@ -42,7 +39,7 @@ pub struct Offer {
     /// What the agent is after: the measure of relevance. 1 to 4,096 bytes.
     #[serde(default)]
     pub goal: Option<String>,
-    /// The session whose goal it is.
+    /// The active session whose goal counts unless one is given. Needs `read` on `memory.cognitive`.
     #[serde(default)]
     pub session_id: Option<String>,
     /// The version the workspace must have.
@@ -109,12 +106,23 @@ pub struct Verdict {
 
 /// Judges the items and takes in those that are admitted. Being refused is no failure (XB-36).
 ///
-/// GoalDirected needs a goal (400) and an embedder (503).
+/// GoalDirected needs a goal (400) and an embedder (503). A session that is named needs the right to read it (403) and
+/// must be active (404, 409).
 pub async fn offer(app: &App, caller: &Caller, mut offer: Offer) -> Result<Offered> {
     let store = open(app, caller, Action::Write).await?;
+    if offer.session_id.is_some() {
+        caller.permit(Action::Read, Area::Cognitive)?;
+    }
     let config = &store.config;
     check_version(config, offer.if_version)?;
     let values = check(&mut offer, config)?;
+    if let Some(session) = &offer.session_id {
+        let goal = cognitive::goal(app, caller, session).await?;
+        offer.goal.get_or_insert(goal);
+    }
+    if matches!(config.engine.gate, Gate::GoalDirected { .. }) && offer.goal.is_none() {
+        return Err(Error::invalid("goal", "is needed: the gate is GoalDirected"));
+    }
     let relevances = measure(app, caller.claims().tenant, &offer, &values, config).await?;
     let now_ms = app.clock.now().timestamp_millis();
     let (candidates, reasons) = judge(&offer, &relevances, config, now_ms)?;
@@ -150,31 +158,11 @@ fn check(offer: &mut Offer, config: &WorkingMemoryConfig) -> Result<Vec<String>>
         let rule = format!("must hold 1 to {MAX_ITEMS} items");
         return Err(Error::over_limit("items", rule, MAX_ITEMS as u64, count as u64));
     }
-    if let Some(goal) = &mut offer.goal {
-        goal.replace('\0', "").trim().clone_into(goal);
-        check_goal(goal)?;
-    }
-    if offer.session_id.is_some() {
-        return Err(Error::NotFound("session"));
-    }
-    if matches!(config.engine.gate, Gate::GoalDirected { .. }) && offer.goal.is_none() {
-        return Err(Error::invalid("goal", "is needed: the gate is GoalDirected"));
-    }
+    offer.goal = offer.goal.take().map(|goal| cognitive::check_goal(&goal)).transpose()?;
     let each = |(place, item): (usize, &OfferedItem)| {
         check_item(item, config).map_err(|error| error.inside(&format!("items[{place}]")))
     };
     offer.items.iter().enumerate().map(each).collect()
-}
-
-fn check_goal(goal: &str) -> Result<()> {
-    if is_blank(goal) {
-        return Err(Error::invalid("goal", "is empty or blank"));
-    }
-    if goal.len() > MAX_GOAL_BYTES {
-        let rule = format!("is longer than {MAX_GOAL_BYTES} bytes");
-        return Err(Error::over_limit("goal", rule, MAX_GOAL_BYTES as u64, goal.len() as u64));
-    }
-    Ok(())
 }
 
 fn check_item(item: &OfferedItem, config: &WorkingMemoryConfig) -> Result<String> {

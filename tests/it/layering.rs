@@ -114,6 +114,8 @@ const PURE: &[&str] = &[
     "candidate/policy.rs",
     "candidate/score.rs",
     "candidate/similar.rs",
+    "candidate/source.rs",
+    "cognitive/prompt.rs",
     "embed/http/answer.rs",
     "extract/fact.rs",
     "extract/llm/answer.rs",

@@ -1,6 +1,9 @@
 //! Cognitive sessions: B-040 to B-057, XB-60 to XB-72, R-50.
 
+mod close;
 mod concurrency;
+mod consolidate;
+mod context;
 mod entry;
 mod event;
 mod list;

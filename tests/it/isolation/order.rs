@@ -40,6 +40,8 @@ fn of_session(pattern: &str, path: String) -> Option<(String, Option<Value>)> {
         "interaction" => json!({ "session_id": "no-id", "role": "user", "content": "c" }),
         "sessions" => return Some((format!("{path}?limit=0"), None)),
         "session/{id}/timeline" => return Some((format!("{path}?after_seq=x"), None)),
+        "session/{id}/context" => return Some((format!("{path}?max_tokens=0"), None)),
+        "session/{id}/close" => json!({ "summary": "s" }),
         "session/{id}" => return Some((path, None)),
         _ => panic!("{pattern} is new: say here what breaks its rules"),
     };

@@ -44,6 +44,8 @@ pub const ROUTES: &[&str] = &[
     "GET /v1/memory/cognitive/sessions Right(Cognitive, Read)",
     "GET /v1/memory/cognitive/session/{id} Right(Cognitive, Read)",
     "GET /v1/memory/cognitive/session/{id}/timeline Right(Cognitive, Read)",
+    "GET /v1/memory/cognitive/session/{id}/context Right(Cognitive, Read)",
+    "POST /v1/memory/cognitive/session/{id}/close Right(Cognitive, Write)",
     "GET /v1/memory/events Right(Events, Read)",
     "POST /v1/rpc Capability",
     "GET /v1/rpc/ws Capability",
@@ -126,7 +128,8 @@ fn of_session(pattern: &str, session: &str) -> Option<Value> {
         "thought" => Some(json!({ "session_id": session, "content": "A thought." })),
         "decision" => Some(json!({ "session_id": session, "decision": "A decision." })),
         "interaction" => Some(json!({ "session_id": session, "role": "user", "content": "Hello." })),
-        "session/{id}" | "session/{id}/timeline" => None,
+        "session/{id}/close" => Some(json!({ "summary": "Done." })),
+        "session/{id}" | "session/{id}/timeline" | "session/{id}/context" => None,
         _ => panic!("{pattern} is new: say here what is sent"),
     }
 }

@@ -59,6 +59,23 @@ async fn is_away(client: &Client) {
     client.get("/v1/working-memory/config").await.expect(200);
     let note = json!({ "scope": { "kind": "user", "key": "u" }, "category": "custom", "content": "durable" });
     assert!(client.post("/v1/memory/items", note).await.status.is_success());
+    sessions_go_on(client).await;
+}
+
+/// A session says which part of its context is missing, and is not closed before its slots are seen to (B-037).
+async fn sessions_go_on(client: &Client) {
+    let id = client.session("A goal.").await;
+    client.resolve(&id, "A decision.").await;
+    let path = format!("/v1/memory/cognitive/session/{id}");
+    let context = client.get(&format!("{path}/context")).await.expect(200);
+    assert_eq!(context["left_out"], json!([{ "part": "slots", "reason": "unavailable" }]));
+    assert_eq!(context["decisions"][0]["text"], "A decision.");
+    for slots in [json!({ "clear": ["before"] }), json!({ "consolidate": ["before"] })] {
+        let close = client.close_session(&id, json!({ "slots": slots })).await;
+        close.refused(503, "unavailable");
+    }
+    assert_eq!(client.look_at(&id).await["status"], "active");
+    client.close_session(&id, json!({})).await.expect(200);
 }
 
 /// An acknowledged slot is in the list, ten times in a row.
