@@ -14,6 +14,7 @@
 pub mod app;
 pub mod auth;
 pub mod candidate;
+pub mod capture;
 pub mod cli;
 pub mod clock;
 pub mod cognitive;

@@ -7,6 +7,7 @@
 
 mod decision;
 mod erase_store;
+pub mod found;
 mod key;
 mod outcome;
 pub mod policy;
@@ -17,6 +18,7 @@ pub mod semantic;
 mod similar;
 mod store;
 pub mod sweep;
+mod trust;
 pub mod word;
 pub mod write;
 

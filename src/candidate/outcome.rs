@@ -71,16 +71,27 @@ struct Meaning {
 }
 
 impl Fact {
-    /// Checks a fact against every rule of a record, names it, and gives it its vector unless it is a secret.
+    /// Checks a fact, and gives it its vector unless it is a secret.
     pub async fn prepare(app: &App, permit: &Permit, parts: Parts) -> Result<Self> {
         let mut fact = Self::check(app, permit, parts)?;
-        if !is_secret(fact.semantic.sensitivity) {
-            fact.incoming.embed(app, permit).await?;
-        }
+        fact.embed(app, permit).await?;
         Ok(fact)
     }
 
-    fn check(app: &App, permit: &Permit, parts: Parts) -> Result<Self> {
+    /// Gives it its vector unless it is a secret. No connection is held meanwhile.
+    pub async fn embed(&mut self, app: &App, permit: &Permit) -> Result<()> {
+        Self::embed_all(app, permit, &mut [self]).await
+    }
+
+    /// Gives facts their vectors, all in one call to the embedder.
+    pub async fn embed_all(app: &App, permit: &Permit, facts: &mut [&mut Self]) -> Result<()> {
+        let open = facts.iter_mut().filter(|fact| !is_secret(fact.semantic.sensitivity));
+        let mut incoming: Vec<&mut Incoming> = open.map(|fact| &mut fact.incoming).collect();
+        Incoming::embed_all(app, permit, &mut incoming).await
+    }
+
+    /// Checks a fact against every rule of a record, and names it.
+    pub fn check(app: &App, permit: &Permit, parts: Parts) -> Result<Self> {
         let category = parts.semantic.category;
         let key = fact_key(&parts.scope, &parts.semantic, &parts.content, parts.value.as_ref());
         let fingerprint = fingerprint(&parts.scope, category, &key.key, &key.normal_value);

@@ -4,10 +4,11 @@ use serde_json::{Map, Value};
 
 use super::outcome::{Fact, Known, Parts, add_evidence};
 use super::policy::{
-    self, CandidatePolicy, EvidenceClass, Proposal, Verdict, forced_rejection, is_secret, judge,
+    self, CandidatePolicy, EvidenceClass, Origin, Proposal, Verdict, forced_rejection, is_secret, judge,
 };
 use super::semantic::{SemanticWrite, SemanticWritten};
 use super::similar::{CLOSE, may_be_same};
+use super::trust::{classify, usual_source};
 use super::word::{CandidateStatus, Disposition, Explicitness, Relation};
 use super::{Detail, Stored, key, merge_evidence, store};
 use crate::app::App;
@@ -18,14 +19,15 @@ use crate::event;
 use crate::id::CandidateId;
 use crate::idempotency::{self, Answer, Key};
 use crate::memory::write::Changes;
-use crate::memory::{Provenance, Record, SourceContextKind, SourceKind};
+use crate::memory::{Provenance, Record, SourceContextKind};
 
 /// What stands in the place of a text that must not be kept.
 const WITHHELD: &str = "(withheld)";
 
 /// A proposal, checked and embedded.
-struct Proposed {
-    fact: Fact,
+pub(super) struct Proposed {
+    pub(super) fact: Fact,
+    origin: Origin,
     evidence_class: EvidenceClass,
     disposition: Disposition,
     provenance: Provenance,
@@ -48,7 +50,8 @@ pub async fn semantic_write(
         caller.permit(Action::Write, Area::Durable)?;
     }
     let once = idempotency::run(app, permit, key, |claim| async move {
-        let proposed = Proposed::prepare(app, permit, new).await?;
+        let mut proposed = Proposed::check(app, permit, new, Origin::Suggestion)?;
+        proposed.fact.embed(app, permit).await?;
         with_retry(|| async {
             let mut tx = app.db.begin(permit).await?;
             let mut changes = Changes::new(permit, app.clock.now());
@@ -90,7 +93,7 @@ pub fn take_key(new: &mut SemanticWrite, route: &str) -> Result<Option<Key>> {
 }
 
 impl Proposed {
-    async fn prepare(app: &App, permit: &Permit, mut new: SemanticWrite) -> Result<Self> {
+    pub(super) fn check(app: &App, permit: &Permit, mut new: SemanticWrite, origin: Origin) -> Result<Self> {
         new.check()?;
         crate::memory::draft::check_metadata(new.metadata.as_ref())?;
         let source_context_kind = new.source_context_kind.or_else(|| usual_source(permit.actor()));
@@ -118,11 +121,12 @@ impl Proposed {
             context: new.context,
             client: kept.clone(),
         };
-        let fact = Fact::prepare(app, permit, parts).await?;
+        let fact = Fact::check(app, permit, parts)?;
         let provenance = Provenance { created_by: Some(permit.actor().clone()), ..provenance };
         let disposition = new.disposition;
         Ok(Self {
             fact,
+            origin,
             evidence_class,
             disposition,
             provenance,
@@ -141,6 +145,7 @@ impl Proposed {
             pieces: self.fact.evidence.len(),
             relation,
             disposition: self.disposition,
+            origin: self.origin,
         }
     }
 
@@ -217,7 +222,7 @@ impl Proposed {
     }
 }
 
-async fn decide(
+pub(super) async fn decide(
     tx: &mut TenantTx,
     permit: &Permit,
     changes: &mut Changes,
@@ -357,34 +362,4 @@ async fn keep(
     tx.audit(permit, &action, &candidate.id.to_string(), changes.now).await?;
     let created = relation != Relation::SuppressedByRejection;
     Ok(SemanticWritten { candidate: Some(candidate), created, ..proposed.answer(permit, relation) })
-}
-
-/// What a text is taken from when the writer does not say.
-fn usual_source(actor: &Actor) -> Option<SourceContextKind> {
-    match actor.kind {
-        ActorKind::User => Some(SourceContextKind::DirectUserConversation),
-        ActorKind::Assistant => Some(SourceContextKind::AssistantResponse),
-        ActorKind::Tool => Some(SourceContextKind::ToolResult),
-        ActorKind::Extractor | ActorKind::System => None,
-    }
-}
-
-/// How good the evidence is.
-fn classify(
-    source: Option<SourceContextKind>,
-    provenance: &Provenance,
-    evidence: &[super::semantic::Evidence],
-) -> EvidenceClass {
-    let is_quoted = evidence.iter().any(|piece| piece.quote.is_some());
-    match source {
-        Some(SourceContextKind::DirectUserConversation) if is_quoted => {
-            if provenance.source_kind == Some(SourceKind::UserCorrection) {
-                EvidenceClass::DirectUserCorrection
-            } else {
-                EvidenceClass::DirectUserAssertion
-            }
-        }
-        Some(SourceContextKind::GeneratedSummary) => EvidenceClass::GeneratedSummary,
-        _ => EvidenceClass::MissingOrWeak,
-    }
 }

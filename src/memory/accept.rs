@@ -39,9 +39,14 @@ impl Incoming {
         Draft::check(app, permit, new).map(Self)
     }
 
-    /// Gives it its vector. No connection is held meanwhile.
-    pub async fn embed(&mut self, app: &App, permit: &Permit) -> Result<()> {
-        write::embed(app, permit, std::slice::from_mut(&mut self.0)).await
+    /// Gives each its vector, all in one call to the embedder. No connection is held meanwhile.
+    pub async fn embed_all(app: &App, permit: &Permit, incoming: &mut [&mut Self]) -> Result<()> {
+        let mut drafts: Vec<Draft> = incoming.iter().map(|incoming| incoming.0.clone()).collect();
+        write::embed(app, permit, &mut drafts).await?;
+        for (incoming, draft) in incoming.iter_mut().zip(drafts) {
+            incoming.0 = draft;
+        }
+        Ok(())
     }
 
     /// Its vector, if it has one.
@@ -101,6 +106,15 @@ async fn lock_by_identity(
 pub async fn find(tx: &mut TenantTx, permit: &Permit, id: MemoryId) -> Result<Option<Record>> {
     let found = store::find_many(tx, &[id]).await?.pop();
     Ok(found.filter(|record| permit.sees(&record.scope, record.sensitivity)))
+}
+
+/// Whether the token sees all of these records, as far as they exist.
+pub async fn sees_all(tx: &mut TenantTx, permit: &Permit, ids: &[MemoryId]) -> Result<bool> {
+    if ids.is_empty() {
+        return Ok(true);
+    }
+    let found = store::find_many(tx, ids).await?;
+    Ok(found.iter().all(|record| permit.sees(&record.scope, record.sensitivity)))
 }
 
 /// The active record of an id, kept from changing.

@@ -69,6 +69,11 @@ pub async fn silence_everywhere(tx: &mut OperatorTx, memories: &[(TenantId, i32,
     store::silence_everywhere(tx, memories).await
 }
 
+/// Drops those of these sources that nothing was made of.
+pub async fn drop_unused(tx: &mut OperatorTx, sources: &[(TenantId, i32, SourceId)]) -> Result<()> {
+    store::drop_unused(tx, sources).await
+}
+
 /// Whose memory it is what a user saves without saying whose (XD-17): the one user whom the token is limited to, or
 /// the user in whose name it writes, or the user `default`.
 pub fn owner(permit: &Permit) -> Scope {

@@ -108,3 +108,25 @@ pub async fn silence_everywhere(tx: &mut OperatorTx, memories: &[(TenantId, i32,
     .await?;
     Ok(())
 }
+
+/// Removes sources without records.
+pub async fn drop_unused(tx: &mut OperatorTx, sources: &[(TenantId, i32, SourceId)]) -> Result<()> {
+    let tenants: Vec<Uuid> = sources.iter().map(|(tenant, ..)| tenant.uuid()).collect();
+    let namespaces: Vec<i32> = sources.iter().map(|(_, ns, _)| *ns).collect();
+    let ids: Vec<Uuid> = sources.iter().map(|(.., id)| id.uuid()).collect();
+    sqlx::query!(
+        "DELETE FROM sources s
+         USING unnest($1::uuid[], $2::int4[], $3::uuid[]) AS old(tenant_id, ns, source_id)
+         WHERE s.tenant_id = old.tenant_id AND s.ns = old.ns AND s.source_id = old.source_id
+           AND NOT EXISTS (
+             SELECT FROM source_memories m
+             WHERE m.tenant_id = s.tenant_id AND m.ns = s.ns AND m.source_id = s.source_id
+           )",
+        &tenants,
+        &namespaces,
+        &ids,
+    )
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,6 @@
+//! Capturing the output of a task.
+
+mod door;
+mod facts;
+mod forgotten;
+mod secrets;
