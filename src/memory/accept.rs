@@ -1,8 +1,10 @@
 //! What other domains do with records in a transaction of their own: look, accept, add to.
 
+use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use super::draft::Draft;
+use super::forget::is_gone;
 use super::key::Identity;
 use super::remember::{Remember, Remembered};
 use super::text::normal_form;
@@ -115,6 +117,16 @@ pub async fn sees_all(tx: &mut TenantTx, permit: &Permit, ids: &[MemoryId]) -> R
     }
     let found = store::find_many(tx, ids).await?;
     Ok(found.iter().all(|record| permit.sees(&record.scope, record.sensitivity)))
+}
+
+/// Those of these records that are as if they had never been: forgotten too long ago, or purged.
+pub async fn gone(tx: &mut TenantTx, ids: &[MemoryId], now: DateTime<Utc>) -> Result<Vec<MemoryId>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = store::find_many(tx, ids).await?;
+    let is_there = |id: &MemoryId| found.iter().any(|record| record.id == *id && !is_gone(record, now));
+    Ok(ids.iter().copied().filter(|id| !is_there(id)).collect())
 }
 
 /// The active record of an id, kept from changing.

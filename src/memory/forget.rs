@@ -265,7 +265,7 @@ async fn revive(
 }
 
 /// Whether it was forgotten so long ago that it is as if it had never been, whether or not it was purged.
-fn is_gone(record: &Record, now: DateTime<Utc>) -> bool {
+pub(super) fn is_gone(record: &Record, now: DateTime<Utc>) -> bool {
     record.deleted_at.is_some_and(|at| now - at.0 > RECOVERABLE_FOR)
 }
 

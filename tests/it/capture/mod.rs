@@ -3,4 +3,5 @@
 mod door;
 mod facts;
 mod forgotten;
+mod gone;
 mod secrets;
