@@ -62,7 +62,7 @@ pub struct Job {
     /// Why it failed, the last time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What found the facts: `rules`, or the name of a model.
+    /// What found the facts: `rules`, or `llm`, a language model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extracted_by: Option<String>,
     /// Which sorts of secrets were masked in the text before it was stored.
