@@ -13,6 +13,7 @@ use crate::embed::Embedder;
 use crate::error::Result;
 use crate::event::{self, hub::Hub};
 use crate::extract::Extractor;
+use crate::job;
 use crate::kv::Kv;
 use crate::limit::{self, Limiter};
 use crate::memory::access::Accesses;
@@ -55,6 +56,8 @@ pub struct App {
     pub seal: Seal,
     /// Who waits for events.
     pub events: Arc<Hub>,
+    /// What this node keeps in mind of jobs.
+    pub jobs: Arc<job::Node>,
     /// Turns among the requests at once, over HTTP and WebSocket together.
     pub requests: Arc<Semaphore>,
     stopping: watch::Sender<bool>,
@@ -88,6 +91,7 @@ impl App {
             resident: Resident::default(),
             seal,
             events: Arc::default(),
+            jobs: Arc::default(),
             requests: Arc::new(Semaphore::new(REQUESTS_AT_ONCE)),
             stopping: watch::Sender::new(false),
         })

@@ -4,9 +4,9 @@
 //! service. Read it from the outside in:
 //!
 //! * [`cli`] starts things; [`http`] and [`rpc`] are the doors; each handler decodes, calls one operation, encodes.
-//! * Operations live in the domains: [`memory`], [`candidate`], [`event`], [`working`], [`cognitive`], [`auth`],
-//!   [`tenant`]; beside them [`idempotency`], [`embed`], [`extract`], [`limit`] and [`job`], which they use or which
-//!   runs them. An operation checks the right, does slow outside work, then opens a transaction.
+//! * Operations live in the domains: [`memory`], [`candidate`], [`source`], [`capture`], [`event`], [`working`],
+//!   [`cognitive`], [`auth`], [`tenant`]; beside them [`idempotency`], [`embed`], [`extract`], [`limit`] and [`job`],
+//!   which they use or which runs them. An operation checks the right, does slow outside work, then opens a transaction.
 //! * Domains reach Postgres through [`db`], with a [`auth::Permit`] in hand, and Redis through [`kv`].
 //!
 //! `docs/architecture.md` tells the same with the reasons.
@@ -14,6 +14,7 @@
 pub mod app;
 pub mod auth;
 pub mod candidate;
+pub mod capture;
 pub mod cli;
 pub mod clock;
 pub mod cognitive;
@@ -34,6 +35,7 @@ pub mod page;
 pub mod provider;
 pub mod rpc;
 pub mod seal;
+pub mod source;
 pub mod telemetry;
 pub mod tenant;
 pub mod time;

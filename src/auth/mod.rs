@@ -179,6 +179,12 @@ impl Permit {
         &self.claims.sensitivity
     }
 
+    /// How far it reaches, to be kept with work that is done later in its name.
+    pub fn reach(&self) -> Reach {
+        let Claims { key, scopes, sensitivity, .. } = &*self.claims;
+        Reach { key: *key, scopes: scopes.clone(), sensitivity: sensitivity.clone() }
+    }
+
     /// Whether a record of this scope and sensitivity exists for this token.
     pub fn sees(&self, scope: &Scope, sensitivity: Sensitivity) -> bool {
         let in_scope = self.claims.scopes.as_ref().is_none_or(|scopes| scopes.contains(scope));
@@ -195,6 +201,14 @@ impl Permit {
         }
         Err(Error::Forbidden(format!("the capability does not reach {sensitivity} records").into()))
     }
+}
+
+/// How far a token reached when it asked for something that is done later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reach {
+    key: KeyId,
+    scopes: Option<Vec<Scope>>,
+    sensitivity: BTreeSet<Sensitivity>,
 }
 
 /// The right to work across tenants.
@@ -242,6 +256,14 @@ impl OperatorPermit {
             epochs: Epochs::default(),
         };
         Caller { claims: Arc::new(claims), may_write: true }
+    }
+
+    /// The right to write what somebody asked for earlier, as far as their token reached, in the name of this actor.
+    pub fn on_behalf(&self, tenant: TenantId, namespace: Namespace, reach: Reach, actor: Actor) -> Permit {
+        let Reach { key, scopes, sensitivity } = reach;
+        let all = self.caller_within(tenant, namespace);
+        let claims = Claims { key, scopes, sensitivity, actor, control: false, ..(*all.claims).clone() };
+        Permit { claims: Arc::new(claims), action: Action::Write }
     }
 
     /// Who it is, for the audit log.

@@ -1,6 +1,7 @@
 //! Many semantic writes at once, for operations that turn what they hold into memory.
 
 use super::outcome::Fact;
+use super::policy::Origin;
 use super::proposal::Proposed;
 use super::semantic::{SemanticWrite, SemanticWritten};
 use super::write::{decide, prepare};
@@ -19,7 +20,7 @@ pub async fn write_all(
     permit: &Permit,
     proposals: Vec<SemanticWrite>,
 ) -> Result<Vec<SemanticWritten>> {
-    let check = |new| Proposed::check(app, permit, new);
+    let check = |new| Proposed::check(app, permit, new, Origin::Suggestion);
     let mut proposed = proposals.into_iter().map(check).collect::<Result<Vec<_>>>()?;
     Fact::embed_all(app, permit, proposed.iter_mut().map(|new| &mut new.fact)).await?;
     with_retry(|| async {

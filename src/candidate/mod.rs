@@ -9,6 +9,7 @@ mod act;
 pub mod batch;
 mod decision;
 mod erase_store;
+pub mod found;
 mod key;
 mod outcome;
 pub mod policy;
@@ -18,11 +19,11 @@ pub mod review;
 pub mod score;
 pub mod semantic;
 mod similar;
-mod source;
 mod store;
 mod suppression_store;
 pub mod sweep;
 mod sweep_store;
+mod trust;
 pub mod word;
 pub mod write;
 
@@ -37,9 +38,9 @@ pub use word::CandidateStatus;
 use self::policy::Verdict;
 use self::semantic::{Evidence, SemanticFields};
 use crate::auth::{Actor, Namespace};
-use crate::db::TenantTx;
+use crate::db::{OperatorTx, TenantTx};
 use crate::error::Result;
-use crate::id::{CandidateId, MemoryId};
+use crate::id::{CandidateId, MemoryId, TenantId};
 use crate::memory::{Category, Context, Provenance, Scope, Sensitivity, SourceContextKind};
 use crate::time::UnixTime;
 use crate::{event, idempotency};
@@ -239,6 +240,12 @@ const MAX_MERGED_EVIDENCE: usize = 64;
 pub(crate) async fn erase_of(tx: &mut TenantTx, memories: &[MemoryId]) -> Result<()> {
     let ids = erase_store::erase_of(tx, memories).await?;
     erase_traces(tx, &ids).await
+}
+
+/// Removes for good the candidates that became records of many tenants or were merged into them, and the rejected ones
+/// that proposed the same.
+pub(crate) async fn purge_of(tx: &mut OperatorTx, memories: &[(TenantId, i32, MemoryId)]) -> Result<()> {
+    erase_store::purge_of(tx, memories).await
 }
 
 /// Removes for good the candidates and suppressions of a scope, as far as these sensitivities reach.

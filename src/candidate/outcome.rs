@@ -72,7 +72,7 @@ struct Meaning {
 }
 
 impl Fact {
-    /// Checks a fact against every rule of a record, names it, and gives it its vector unless it is a secret.
+    /// Checks a fact, and gives it its vector unless it is a secret.
     pub async fn prepare(app: &App, permit: &Permit, parts: Parts) -> Result<Self> {
         let mut fact = Self::check(app, permit, parts)?;
         fact.embed(app, permit).await?;

@@ -76,6 +76,15 @@ pub enum EvidenceClass {
     MissingOrWeak,
 }
 
+/// How a proposal came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Somebody wrote it down as a fact.
+    Suggestion,
+    /// It was found in a text that was sent to be captured: no threshold keeps it out (XD-16).
+    Capture,
+}
+
 /// What the policy looks at.
 #[derive(Debug, Clone, Copy)]
 pub struct Proposal<'a> {
@@ -91,6 +100,8 @@ pub struct Proposal<'a> {
     pub relation: Relation,
     /// What the writer asks for.
     pub disposition: Disposition,
+    /// How it came about.
+    pub origin: Origin,
 }
 
 /// Which part of the scale a score is in (PC-19).
@@ -206,12 +217,13 @@ fn decide(
     if proposal.disposition == Disposition::CreatePendingCandidate {
         return (PolicyDecision::Pending, "pending_candidate_requested");
     }
-    if proposal.disposition == Disposition::AcceptActive
-        && is_explicit
-        && policy.allow_explicit_auto_approve
-        && proposal.relation != Relation::Contradiction
-    {
-        return (PolicyDecision::AutoApprove, "accepted_as_asked");
+    if proposal.disposition == Disposition::AcceptActive && proposal.relation != Relation::Contradiction {
+        if proposal.origin == Origin::Capture {
+            return (PolicyDecision::AutoApprove, "captured");
+        }
+        if is_explicit && policy.allow_explicit_auto_approve {
+            return (PolicyDecision::AutoApprove, "accepted_as_asked");
+        }
     }
     if proposal.relation == Relation::Contradiction {
         return reviewed(PolicyDecision::AskOnUse, "contradiction", "review_disabled_contradiction");

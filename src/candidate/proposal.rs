@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::outcome::{Fact, Parts};
-use super::policy::{self, CandidatePolicy, EvidenceClass, Proposal, Verdict, is_secret};
+use super::policy::{self, CandidatePolicy, EvidenceClass, Origin, Proposal, Verdict, is_secret};
 use super::semantic::{SemanticWrite, SemanticWritten};
-use super::source::{classify, usual_source};
+use super::trust::{classify, usual_source};
 use super::word::{Disposition, Explicitness, Relation};
 use super::{Detail, Stored, key};
 use crate::app::App;
@@ -21,6 +21,7 @@ const WITHHELD: &str = "(withheld)";
 /// A proposal, checked; and embedded before it is decided.
 pub struct Proposed {
     pub fact: Fact,
+    origin: Origin,
     evidence_class: EvidenceClass,
     disposition: Disposition,
     provenance: Provenance,
@@ -31,7 +32,7 @@ pub struct Proposed {
 
 impl Proposed {
     /// Checks a proposal, and names it.
-    pub fn check(app: &App, permit: &Permit, mut new: SemanticWrite) -> Result<Self> {
+    pub fn check(app: &App, permit: &Permit, mut new: SemanticWrite, origin: Origin) -> Result<Self> {
         new.check()?;
         crate::memory::draft::check_metadata(new.metadata.as_ref())?;
         let source_context_kind = new.source_context_kind.or_else(|| usual_source(permit.actor()));
@@ -64,6 +65,7 @@ impl Proposed {
         let disposition = new.disposition;
         Ok(Self {
             fact,
+            origin,
             evidence_class,
             disposition,
             provenance,
@@ -82,6 +84,7 @@ impl Proposed {
             pieces: self.fact.evidence.len(),
             relation,
             disposition: self.disposition,
+            origin: self.origin,
         }
     }
 

@@ -1,15 +1,17 @@
 //! Getting one candidate and listing many.
 
+use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Candidate, CandidateStatus, Stored, store};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller, Permit};
+use crate::db::TenantTx;
 use crate::error::{Error, Result};
-use crate::id::{CandidateId, ParseIdError};
+use crate::id::{CandidateId, MemoryId, ParseIdError};
 use crate::memory::filter::Filter;
-use crate::memory::{Category, Scope, Status};
+use crate::memory::{Category, Scope, Status, accept};
 use crate::page::{CursorScope, Limit};
 
 /// Which candidates to list. Absent members do not limit.
@@ -63,8 +65,18 @@ pub async fn find(app: &App, caller: &Caller, id: &str) -> Result<Option<Candida
 /// The candidate of an id, if it exists for the token.
 pub(super) async fn find_seen(app: &App, permit: &Permit, id: CandidateId) -> Result<Stored> {
     let mut tx = app.db.begin(permit).await?;
-    let found = store::find_many(&mut tx, &[id]).await?.pop();
+    let mut found = store::find_many(&mut tx, &[id]).await?;
+    leave_out_gone(&mut tx, &mut found, app.clock.now()).await?;
+    let found = found.pop();
     found.filter(|stored| permit.sees(&stored.scope, stored.sensitivity)).ok_or(Error::NotFound("candidate"))
+}
+
+/// Leaves out what became a record that can no longer be taken back, whether or not it was purged.
+async fn leave_out_gone(tx: &mut TenantTx, found: &mut Vec<Stored>, now: DateTime<Utc>) -> Result<()> {
+    let memories: Vec<MemoryId> = found.iter().filter_map(|stored| stored.memory_id).collect();
+    let gone = accept::gone(tx, &memories, now).await?;
+    found.retain(|stored| !stored.memory_id.is_some_and(|id| gone.contains(&id)));
+    Ok(())
 }
 
 /// A candidate that a request names; the id of something else names one that does not exist.
@@ -96,6 +108,7 @@ pub async fn list(app: &App, caller: &Caller, list: &CandidateList) -> Result<Ca
     ids.truncate(limit);
     let mut found = store::find_many(&mut tx, &ids).await?;
     found.sort_by_key(|stored| std::cmp::Reverse(stored.id));
+    leave_out_gone(&mut tx, &mut found, now).await?;
     let last = ids.last().filter(|_| has_more);
     let next_cursor = last.map(|last| cursors.cursor(&app.seal, now, last)).transpose()?;
     Ok(CandidatePage { candidates: found.into_iter().map(|stored| stored.shown(now)).collect(), next_cursor })

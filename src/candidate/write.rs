@@ -1,7 +1,7 @@
 //! The semantic write (PC-38, XC-35 to XC-39): a proposal comes with its meaning, and the service decides.
 
 use super::outcome::{Fact, Known, add_evidence};
-use super::policy::{CandidatePolicy, forced_rejection, judge};
+use super::policy::{CandidatePolicy, Origin, forced_rejection, judge};
 use super::proposal::Proposed;
 use super::semantic::{SemanticWrite, SemanticWritten};
 use super::similar::{CLOSE, may_be_same};
@@ -30,7 +30,7 @@ pub async fn semantic_write(
         caller.permit(Action::Write, Area::Durable)?;
     }
     let once = idempotency::run(app, permit, key, |claim| async move {
-        let mut proposed = Proposed::check(app, permit, new)?;
+        let mut proposed = Proposed::check(app, permit, new, Origin::Suggestion)?;
         proposed.fact.embed(app, permit).await?;
         with_retry(|| async {
             let mut tx = app.db.begin(permit).await?;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 
 use crate::app::App;
 use crate::clock::Clock;
@@ -52,7 +53,7 @@ pub fn bind(app: &App) -> anyhow::Result<TcpListener> {
 /// The process is not ready from then on, takes no new connections and lets requests under way finish.
 pub async fn serve(app: App, listener: TcpListener) -> anyhow::Result<()> {
     tokio::spawn(stop_on_signal(app.clone()));
-    tokio::spawn(job::run(app.clone()));
+    let jobs = tokio::spawn(job::run(app.clone()));
     if let Some(address) = app.config.http.metrics_address {
         let listener = http::listen(address).with_context(|| format!("cannot listen on {address}"))?;
         tokio::spawn(http::serve(app.clone(), listener, http::metrics_router(&app)));
@@ -68,7 +69,7 @@ pub async fn serve(app: App, listener: TcpListener) -> anyhow::Result<()> {
         () = too_long => tracing::warn!("some requests were not finished in time"),
     }
     close_streams(&app).await;
-    finish(&app).await;
+    finish(&app, jobs).await;
     tracing::info!("stopped");
     Ok(())
 }
@@ -81,9 +82,12 @@ async fn close_streams(app: &App) {
     }
 }
 
-/// Writes down what was only counted so far, as far as the database lets it.
-async fn finish(app: &App) {
+/// Waits until jobs are given back, and writes down what was only counted so far, as far as the database lets it.
+async fn finish(app: &App, jobs: JoinHandle<()>) {
     let last_words = async {
+        if jobs.await.is_err() {
+            tracing::error!("jobs ended with a fault: others take them when their leases end");
+        }
         if let Err(error) = memory::access::flush(app).await {
             tracing::warn!(%error, "some reads were not counted");
         }

@@ -1,10 +1,12 @@
 //! The REST door: decode, call one operation, encode.
 
 pub mod admin;
+pub mod admin_job;
 pub mod admin_key;
 pub mod auth;
 pub mod caller;
 pub mod candidate;
+pub mod capture;
 pub mod cognitive;
 mod error;
 pub mod event;
@@ -44,6 +46,7 @@ pub fn routes() -> impl Iterator<Item = &'static Route> {
         memory::ROUTES,
         candidate::ROUTES,
         cognitive::ROUTES,
+        capture::ROUTES,
         event::ROUTES,
         rpc::post::ROUTES,
         rpc::socket::ROUTES,
@@ -52,6 +55,7 @@ pub fn routes() -> impl Iterator<Item = &'static Route> {
         working_events::ROUTES,
         admin::ROUTES,
         admin_key::ROUTES,
+        admin_job::ROUTES,
     ];
     tables.into_iter().flatten()
 }

@@ -1,8 +1,10 @@
 //! What other domains do with records in a transaction of their own: look, accept, add to.
 
+use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use super::draft::Draft;
+use super::forget::is_gone;
 use super::key::Identity;
 use super::remember::{Remember, Remembered};
 use super::text::normal_form;
@@ -114,6 +116,25 @@ async fn lock_by_identity(
 pub async fn find(tx: &mut TenantTx, permit: &Permit, id: MemoryId) -> Result<Option<Record>> {
     let found = store::find_many(tx, &[id]).await?.pop();
     Ok(found.filter(|record| permit.sees(&record.scope, record.sensitivity)))
+}
+
+/// Whether the token sees all of these records, as far as they exist.
+pub async fn sees_all(tx: &mut TenantTx, permit: &Permit, ids: &[MemoryId]) -> Result<bool> {
+    if ids.is_empty() {
+        return Ok(true);
+    }
+    let found = store::find_many(tx, ids).await?;
+    Ok(found.iter().all(|record| permit.sees(&record.scope, record.sensitivity)))
+}
+
+/// Those of these records that are as if they had never been: forgotten too long ago, or purged.
+pub async fn gone(tx: &mut TenantTx, ids: &[MemoryId], now: DateTime<Utc>) -> Result<Vec<MemoryId>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = store::find_many(tx, ids).await?;
+    let is_there = |id: &MemoryId| found.iter().any(|record| record.id == *id && !is_gone(record, now));
+    Ok(ids.iter().copied().filter(|id| !is_there(id)).collect())
 }
 
 /// The active record of an id, kept from changing.

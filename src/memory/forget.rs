@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::event;
 use crate::id::{MemoryId, ParseIdError};
 use crate::idempotency::{self, Answer, Key};
+use crate::source;
 
 /// How long a forgotten record can be taken back (XC-18, D-032).
 pub const RECOVERABLE_FOR: TimeDelta = TimeDelta::days(30);
@@ -268,7 +269,7 @@ async fn revive(
 }
 
 /// Whether it was forgotten so long ago that it is as if it had never been, whether or not it was purged.
-fn is_gone(record: &Record, now: DateTime<Utc>) -> bool {
+pub(super) fn is_gone(record: &Record, now: DateTime<Utc>) -> bool {
     record.deleted_at.is_some_and(|at| now - at.0 > RECOVERABLE_FOR)
 }
 
@@ -349,6 +350,7 @@ async fn bury(
     retire::retire(tx, &mut changes, buried, End::Forgotten(reason)).await?;
     changes.write(tx).await?;
     if grave == Grave::None {
+        source::silence(tx, &gone).await?;
         store::erase(tx, &gone, &permit.key().to_string(), now).await?;
         candidate::erase_of(tx, &gone).await?;
         idempotency::erase(tx, gone.iter().map(ToString::to_string).collect()).await?;

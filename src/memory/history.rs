@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::draft::parse_reference;
+use super::forget::is_gone;
 use super::read::parse;
 use super::{ChangeKind, Record, store};
 use crate::app::App;
@@ -60,6 +61,7 @@ pub async fn history(app: &App, caller: &Caller, id: &str, query: &HistoryQuery)
     let mut tx = app.db.begin(&permit).await?;
     let current = store::find_many(&mut tx, &[id]).await?.pop();
     current
+        .filter(|record| !is_gone(record, now))
         .filter(|record| permit.sees(&record.scope, record.sensitivity))
         .ok_or(Error::NotFound("memory"))?;
     let mut versions = store::versions(&mut tx, id, before, limit + 1).await?;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::draft::{check_key, require_namespace};
 use super::filter::Filter;
+use super::forget::is_gone;
 use super::key::Identity;
 use super::text::normal_form;
 use super::{Category, Record, Scope, Status, store};
@@ -122,6 +123,7 @@ pub async fn find(app: &App, caller: &Caller, get: &Get) -> Result<Option<Record
     };
     let now = app.clock.now();
     let record = record
+        .filter(|record| !is_gone(record, now))
         .filter(|record| permit.sees(&record.scope, record.sensitivity))
         .filter(|record| record.status != Status::Deleted || get.include_deleted);
     if let Some(record) = &record {
@@ -134,6 +136,7 @@ pub async fn find(app: &App, caller: &Caller, get: &Get) -> Result<Option<Record
 pub async fn find_seen(app: &App, permit: &Permit, id: MemoryId) -> Result<Record> {
     let mut tx = app.db.begin(permit).await?;
     let found = store::find_many(&mut tx, &[id]).await?.pop();
+    let found = found.filter(|record| !is_gone(record, app.clock.now()));
     found.filter(|record| permit.sees(&record.scope, record.sensitivity)).ok_or(Error::NotFound("memory"))
 }
 
@@ -193,6 +196,7 @@ pub async fn list(app: &App, caller: &Caller, list: &List) -> Result<RecordPage>
     let has_more = has_more || fitting < records.len();
     records.truncate(fitting);
     let last = records.last().map(|record| record.id).filter(|_| has_more);
+    records.retain(|record| !is_gone(record, now));
     let next_cursor = last.map(|last| cursors.cursor(&app.seal, now, &last)).transpose()?;
     Ok(RecordPage { records: records.into_iter().map(|record| shown(record, now)).collect(), next_cursor })
 }

@@ -5,6 +5,9 @@
 
 mod store;
 
+use std::ops::ControlFlow;
+use std::time::Instant;
+
 use crate::app::App;
 use crate::auth::{OperatorPermit, Permit};
 use crate::error::{Error, Result};
@@ -53,11 +56,28 @@ pub async fn reembed(
         drop(tx);
         for namespace in namespaces {
             let permit = operator.within(tenant, namespace);
-            fill(app, &permit, &mut progress, &mut report).await?;
+            let tell = |progress| {
+                report(progress);
+                ControlFlow::Continue(())
+            };
+            fill(app, &permit, &mut progress, tell).await?;
         }
     }
     while store::drop_round(app, operator, tenant).await? > 0 {}
     Ok(progress)
+}
+
+/// Gives active records of a namespace that have no vector of this process's model one, until there are no more or
+/// the time is over. Tells whether there may be more, and how many got theirs.
+pub async fn fill_until(app: &App, permit: &Permit, end: Instant) -> Result<(bool, u64)> {
+    let mut progress = Progress { embedded: 0, left: 0 };
+    let mut is_late = false;
+    let stop = |_| {
+        is_late = Instant::now() >= end;
+        if is_late { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    fill(app, permit, &mut progress, stop).await?;
+    Ok((is_late, progress.embedded))
 }
 
 /// Fills one namespace, in the order of ids. What changes meanwhile is left for the next look.
@@ -65,7 +85,7 @@ async fn fill(
     app: &App,
     permit: &Permit,
     progress: &mut Progress,
-    report: &mut impl FnMut(Progress),
+    mut report: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<()> {
     let mut after = MemoryId::from_uuid(uuid::Uuid::nil());
     loop {
@@ -81,6 +101,8 @@ async fn fill(
         tx.commit().await?;
         progress.embedded += stored;
         progress.left = progress.left.saturating_sub(stored);
-        report(*progress);
+        if report(*progress).is_break() {
+            return Ok(());
+        }
     }
 }

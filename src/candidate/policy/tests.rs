@@ -28,6 +28,7 @@ fn proposal(semantic: &SemanticFields) -> Proposal<'_> {
         pieces: 1,
         relation: Relation::Novel,
         disposition: Disposition::RouteToCandidatePolicy,
+        origin: Origin::Suggestion,
     }
 }
 

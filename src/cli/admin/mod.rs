@@ -1,6 +1,7 @@
 //! `memtide admin`: what the operator's API does, for somebody who holds the database's password. Prints one line of
 //! JSON for each thing.
 
+mod job;
 mod key;
 mod operator;
 mod reembed;
@@ -36,6 +37,9 @@ pub enum Admin {
     /// Keys for the operator's API
     #[command(subcommand)]
     OperatorKey(operator::Command),
+    /// Jobs of all tenants
+    #[command(subcommand)]
+    Job(job::Command),
     /// Keys that sign capabilities
     #[command(subcommand)]
     SigningKey(SigningKey),
@@ -66,6 +70,7 @@ impl Admin {
             Self::Key(command) => command.run(&app, &permit).await,
             Self::Token(command) => command.run(&app, &permit).await,
             Self::OperatorKey(command) => command.run(&app, &permit).await,
+            Self::Job(command) => command.run(&app, &permit).await,
             Self::SigningKey(SigningKey::Rotate) => print(&auth::rotate(&app, &permit).await?),
             Self::Reembed { tenant } => reembed::run(&app, &permit, &tenant).await,
         }

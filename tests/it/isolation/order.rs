@@ -16,10 +16,11 @@ fn faulty(route: &Route) -> Option<(String, Option<Value>)> {
             (path, Some(json!({ "scope": scope, "category": "custom", "content": " " })))
         }
         ("POST", "/v1/memory/items/batch") => (path, Some(json!({ "items": [] }))),
+        ("POST", "/v1/memory/capture") => (path, Some(json!({ "task_content": " " }))),
         ("GET", "/v1/memory/items") => (format!("{path}?scope=nobody&limit=0&key=k"), None),
         ("GET", "/v1/memory/items/{id}/history") => (format!("{path}?limit=0"), None),
         ("PATCH", "/v1/memory/items/{id}") => (path, Some(json!({ "content": " " }))),
-        ("GET" | "DELETE", "/v1/memory/items/{id}") => (path, None),
+        ("GET" | "DELETE", "/v1/memory/items/{id}") | ("GET", "/v1/memory/jobs/{id}") => (path, None),
         ("POST", "/v1/memory/items/{id}/restore") => (path, Some(json!({}))),
         ("POST", "/v1/memory/search") => (path, Some(json!({ "query": " " }))),
         ("POST", "/v1/memory/context") => (path, Some(json!({ "query": "x", "max_tokens": 0 }))),

@@ -46,6 +46,8 @@ pub const ROUTES: &[&str] = &[
     "GET /v1/memory/cognitive/session/{id}/timeline Right(Cognitive, Read)",
     "GET /v1/memory/cognitive/session/{id}/context Right(Cognitive, Read)",
     "POST /v1/memory/cognitive/session/{id}/close Right(Cognitive, Write)",
+    "POST /v1/memory/capture Right(Durable, Write)",
+    "GET /v1/memory/jobs/{id} Right(Durable, Read)",
     "GET /v1/memory/events Right(Events, Read)",
     "POST /v1/rpc Capability",
     "GET /v1/rpc/ws Capability",
@@ -76,6 +78,8 @@ pub const ROUTES: &[&str] = &[
     "POST /v1/admin/tenants/{id}/tokens Operator",
     "GET /v1/admin/tenants/{id}/tokens Operator",
     "DELETE /v1/admin/tenants/{id}/tokens/{token_id} Operator",
+    "GET /v1/admin/jobs Operator",
+    "POST /v1/admin/jobs/{id}/retry Operator",
 ];
 
 /// The slot that every namespace of the stage has.
@@ -99,14 +103,19 @@ pub struct Target {
     pub twin: String,
     /// A session that is active.
     pub session: String,
+    /// A job that was done.
+    pub job: String,
+    /// One that failed.
+    pub failed_job: String,
     pub words: String,
 }
 
 impl Target {
     /// The ids in it, which an answer may repeat only if they were sent.
-    pub fn ids(&self) -> [&str; 9] {
+    pub fn ids(&self) -> [&str; 11] {
         let Self { tenant, key, token, capability, memory, forgotten, candidate, twin, session, .. } = self;
-        [tenant, key, token, capability, memory, forgotten, candidate, twin, session]
+        let Self { job, failed_job, .. } = self;
+        [tenant, key, token, capability, memory, forgotten, candidate, twin, session, job, failed_job]
     }
 }
 
@@ -162,6 +171,9 @@ impl Call {
             (_, pattern) if pattern.starts_with("/v1/memory/cognitive/") => {
                 (path.replace("{id}", &target.session), of_session(pattern, &target.session))
             }
+            ("POST", "/v1/memory/capture") => (path, Some(json!({ "task_content": "I prefer tea." }))),
+            ("GET", "/v1/memory/jobs/{id}") => (path.replace("{id}", &target.job), None),
+            ("POST", "/v1/admin/jobs/{id}/retry") => (path.replace("{id}", &target.failed_job), None),
             ("POST", "/v1/auth/token") => (path, Some(json!({ "namespace": "default" }))),
             ("POST", "/v1/auth/attenuate") => (path, Some(json!({ "ttl_seconds": 60 }))),
             ("POST", "/v1/auth/revoke") => (path, Some(json!({ "jti": target.capability }))),

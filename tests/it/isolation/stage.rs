@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use memtide::id::{CandidateId, CapabilityId, KeyId, MemoryId, SessionId, TenantId};
+use memtide::id::{CandidateId, CapabilityId, JobId, KeyId, MemoryId, SessionId, TenantId};
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 
@@ -25,6 +25,8 @@ pub struct Stage {
 impl Stage {
     pub async fn set() -> Self {
         let app = TestApp::start().await;
+        // What captures ask for is not looked at here.
+        app.leaves_jobs();
         let (home, foreign) = (app.tenant("home").await, app.tenant("foreign").await);
         let stage = Self { app, home, foreign, planted: AtomicUsize::new(0) };
         let own = json!({ "scope": { "kind": "user", "key": "alice" }, "category": "custom", "content": "The lighthouse of the foreign tenant stands on rock." });
@@ -50,6 +52,7 @@ impl Stage {
         let session = client.session(value).await;
         client.resolve(&session, value).await;
         let whoami = capability.get("/v1/auth/whoami").await.expect(200);
+        let [job, failed_job] = self.jobs(scope_key, &memory).await;
         Target {
             tenant: self.home.id.to_string(),
             slug: "home".to_owned(),
@@ -61,6 +64,8 @@ impl Stage {
             candidate: self.propose(client, scope_key, sensitivity).await,
             twin: self.propose(client, scope_key, sensitivity).await,
             session,
+            job,
+            failed_job,
             words: "lighthouse rock".to_owned(),
         }
     }
@@ -97,6 +102,27 @@ impl Stage {
             }
         }
         id
+    }
+
+    /// A job of this scope that was done and made this record, and one that failed.
+    async fn jobs(&self, scope_key: &str, memory: &str) -> [String; 2] {
+        let mut superuser = self.app.db.superuser().await;
+        let (memory, ids) = (memory.parse::<MemoryId>().unwrap().uuid(), [JobId::new(), JobId::new()]);
+        let sql = "INSERT INTO jobs (tenant_id, ns, job_id, kind, status, scope_kind, scope_key, due_at, memory_ids,
+                     note, created_at, updated_at)
+                   SELECT tenant_id, ns, j.id, 'capture', j.status, 'user', $3, now(), ARRAY[memory_id], $5, now(), now()
+                   FROM memories, unnest($1::uuid[], $2::text[]) AS j(id, status)
+                   WHERE memory_id = $4";
+        sqlx::query(sql)
+            .bind(ids.map(memtide::id::Id::uuid))
+            .bind(["done", "failed"])
+            .bind(scope_key)
+            .bind(memory)
+            .bind(MARKER)
+            .execute(&mut superuser)
+            .await
+            .unwrap();
+        ids.map(|id| id.to_string())
     }
 
     /// A capability of this tenant, cut down as asked.
@@ -165,6 +191,8 @@ pub fn nothing() -> Target {
         candidate: CandidateId::new().to_string(),
         twin: CandidateId::new().to_string(),
         session: SessionId::new().to_string(),
+        job: JobId::new().to_string(),
+        failed_job: JobId::new().to_string(),
         words: "lighthouse rock".to_owned(),
     }
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use memtide::app::App;
@@ -26,6 +27,7 @@ pub struct TestApp {
     pub app: App,
     /// Its routes.
     pub router: Router,
+    may_leave_jobs: AtomicBool,
     /// Its database, dropped last.
     pub db: TestDb,
 }
@@ -67,7 +69,7 @@ impl TestApp {
         let app = App::new(config, embedder, metrics, Clock::default()).unwrap();
         app.start().await.unwrap();
         let router = http::router(&app);
-        Self { app, router, db }
+        Self { app, router, may_leave_jobs: AtomicBool::new(false), db }
     }
 
     /// Starts the service without an embedder, on a Redis of the test's own.
@@ -91,12 +93,21 @@ impl TestApp {
 
     /// A second node on the same database, with the same secret and the same clock.
     pub async fn second_node(&self) -> (App, Router) {
+        self.second_node_with(Arc::clone(&self.app.embedder)).await
+    }
+
+    /// The same with another embedder.
+    pub async fn second_node_with(&self, embedder: Arc<Embedder>) -> (App, Router) {
         let metrics = PrometheusBuilder::new().build_recorder().handle();
-        let embedder = Arc::clone(&self.app.embedder);
         let app = App::new((*self.app.config).clone(), embedder, metrics, self.app.clock.clone()).unwrap();
         app.start().await.unwrap();
         let router = http::router(&app);
         (app, router)
+    }
+
+    /// Says that jobs may be left over, or have failed: else the test fails in the end.
+    pub fn leaves_jobs(&self) {
+        self.may_leave_jobs.store(true, Ordering::Relaxed);
     }
 
     /// A caller without a token.
@@ -141,6 +152,11 @@ impl TestApp {
 impl Drop for TestApp {
     fn drop(&mut self) {
         self.app.stop();
+        if std::thread::panicking() || self.may_leave_jobs.load(Ordering::Relaxed) {
+            return;
+        }
+        let left = std::thread::scope(|scope| scope.spawn(|| self.db.jobs_left()).join().unwrap());
+        assert!(left.is_empty(), "these jobs are not done: {left:?}");
     }
 }
 

@@ -67,6 +67,15 @@ impl TestDb {
         config(&self.name)
     }
 
+    /// The jobs that are not done, on a thread of one's own: a test's runtime may be on its way out already.
+    pub fn jobs_left(&self) -> Vec<String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let sql = "SELECT kind || ' ' || status || coalesce(': ' || error, '') FROM jobs WHERE status <> 'done'";
+            sqlx::query_scalar(sql).fetch_all(&mut self.superuser().await).await.unwrap()
+        })
+    }
+
     /// A superuser's connection, for looking behind the service's back.
     pub async fn superuser(&self) -> PgConnection {
         connect(&self.name).await

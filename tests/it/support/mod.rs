@@ -3,6 +3,7 @@
 mod app;
 mod authority;
 mod candidate;
+mod capture;
 mod client;
 mod db;
 mod follow;

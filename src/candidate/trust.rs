@@ -1,4 +1,4 @@
-//! What a text is taken from, and how good it is as evidence. Pure.
+//! How far a proposal is to be trusted, by where it comes from. Pure.
 
 use super::policy::EvidenceClass;
 use super::semantic::Evidence;

@@ -1,0 +1,7 @@
+//! Capturing the output of a task.
+
+mod door;
+mod facts;
+mod forgotten;
+mod gone;
+mod secrets;
