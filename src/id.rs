@@ -51,6 +51,10 @@ pub mod kind {
     pub enum Request {}
     /// A process that serves.
     pub enum Node {}
+    /// A job.
+    pub enum Job {}
+    /// A text that records were made from.
+    pub enum Source {}
 
     impl Kind for Memory {
         const PREFIX: &'static str = "mem";
@@ -100,6 +104,14 @@ pub mod kind {
         const PREFIX: &'static str = "nod";
         const NAME: &'static str = "node";
     }
+    impl Kind for Job {
+        const PREFIX: &'static str = "job";
+        const NAME: &'static str = "job";
+    }
+    impl Kind for Source {
+        const PREFIX: &'static str = "src";
+        const NAME: &'static str = "source";
+    }
 }
 
 /// The id of a durable memory record: `mem_…`.
@@ -122,6 +134,10 @@ pub type CapabilityId = Id<kind::Capability>;
 pub type KeyId = Id<kind::Key>;
 /// The id of an outbox row: `evt_…`.
 pub type EventId = Id<kind::Event>;
+/// The id of a job: `job_…`.
+pub type JobId = Id<kind::Job>;
+/// The id of a text that records were made from: `src_…`.
+pub type SourceId = Id<kind::Source>;
 
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const DIGITS: usize = 26;

@@ -3,9 +3,10 @@
 //! An agent keeps the task at hand in working memory and what must last in durable memory. This crate is the whole
 //! service. Read it from the outside in:
 //!
+<<<<<<< HEAD
 //! * [`cli`] starts things; [`http`] and [`rpc`] are the doors; each handler decodes, calls one operation, encodes.
-//! * Operations live in the domains: [`memory`], [`candidate`], [`event`], [`working`], [`cognitive`], [`auth`],
-//!   [`tenant`]; beside them [`idempotency`], [`embed`], [`extract`], [`limit`] and [`job`], which they use or which
+//! * Operations live in the domains: [`memory`], [`candidate`], [`source`], [`event`], [`working`], [`cognitive`],
+//!   [`auth`], [`tenant`]; beside them [`idempotency`], [`embed`], [`extract`] and [`job`], which they use or which
 //!   runs them. An operation checks the right, does slow outside work, then opens a transaction.
 //! * Domains reach Postgres through [`db`], with a [`auth::Permit`] in hand, and Redis through [`kv`].
 //!
@@ -33,6 +34,7 @@ pub mod memory;
 pub mod page;
 pub mod rpc;
 pub mod seal;
+pub mod source;
 pub mod telemetry;
 pub mod tenant;
 pub mod time;

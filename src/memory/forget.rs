@@ -21,6 +21,7 @@ use crate::embed::Embedding;
 use crate::error::{Error, Result};
 use crate::id::{MemoryId, ParseIdError};
 use crate::idempotency::{self, Answer, Key};
+use crate::source;
 
 /// How long a forgotten record can be taken back (XC-18, D-032).
 pub const RECOVERABLE_FOR: TimeDelta = TimeDelta::days(30);
@@ -345,6 +346,7 @@ async fn bury(
     retire::retire(tx, &mut changes, buried, End::Forgotten(reason)).await?;
     changes.write(tx).await?;
     if grave == Grave::None {
+        source::silence(tx, &gone).await?;
         store::erase(tx, &gone, &permit.key().to_string(), now).await?;
         candidate::erase_of(tx, &gone).await?;
         idempotency::erase(tx, gone.iter().map(ToString::to_string).collect()).await?;

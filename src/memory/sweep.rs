@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::auth::{OperatorPermit, Permit};
 use crate::error::Result;
 use crate::id::MemoryId;
+use crate::source;
 
 /// How many records one round takes, so that no transaction is long.
 const ROUND: i64 = 500;
@@ -56,10 +57,12 @@ async fn expire_some(app: &App, permit: &Permit, ids: &[MemoryId], now: DateTime
     Ok(count)
 }
 
-/// Removes tombstones older than 30 days with their history (XC-18). Gives how many.
+/// Removes tombstones older than 30 days with their history, and what their sources said (XC-18). Gives how many.
 pub async fn purge(app: &App) -> Result<u64> {
     let mut tx = app.db.begin_operator(&OperatorPermit::service()).await?;
-    let rows = store::purge(&mut tx, app.clock.now() - RECOVERABLE_FOR, ROUND).await?;
+    let old = store::lock_tombstones(&mut tx, app.clock.now() - RECOVERABLE_FOR, ROUND).await?;
+    source::silence_everywhere(&mut tx, &old).await?;
+    let rows = store::purge(&mut tx, &old).await?;
     tx.commit().await?;
     Ok(rows)
 }

@@ -14,6 +14,8 @@ use crate::id::TenantId;
 /// The tables that hold what a tenant has, in an order in which they can be emptied. Only `tenants` and `audit_log` are
 /// not in it, which keep a row that says what happened. `tests/it/admin/erase.rs` finds a table that is missing.
 const ERASED: &[&str] = &[
+    "source_memories",
+    "sources",
     "memory_versions",
     "memory_vectors",
     "memory_terms",

@@ -12,5 +12,5 @@ pub use read::{
     versions,
 };
 pub use recall::{at_versions, forgotten_like};
-pub use sweep::{add_accesses, due, purge};
+pub use sweep::{add_accesses, due, lock_tombstones, purge};
 pub use write::{erase, index, insert, remove_terms, retire, unindex, update};

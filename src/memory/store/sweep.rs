@@ -44,19 +44,42 @@ pub async fn due(
     due.into_iter().map(named).collect()
 }
 
-/// Removes tombstones that are old enough. History goes with them.
-pub async fn purge(tx: &mut OperatorTx, before: DateTime<Utc>, limit: i64) -> Result<u64> {
-    let done = sqlx::query!(
-        "DELETE FROM memories
-         WHERE (tenant_id, ns, memory_id) IN (
-           SELECT tenant_id, ns, memory_id
-           FROM memories
-           WHERE status = 'deleted' AND deleted_at < $1
-           LIMIT $2
-           FOR UPDATE SKIP LOCKED
-         )",
+/// Tombstones that are old enough, by tenant and namespace; those another node is at are left to it.
+pub async fn lock_tombstones(
+    tx: &mut OperatorTx,
+    before: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<(TenantId, i32, MemoryId)>> {
+    let rows = sqlx::query!(
+        "SELECT tenant_id, ns, memory_id
+         FROM memories
+         WHERE status = 'deleted' AND deleted_at < $1
+         LIMIT $2
+         FOR UPDATE SKIP LOCKED",
         before,
         limit,
+    )
+    .fetch_all(&mut **tx)
+    .await?;
+    let mut places = Vec::with_capacity(rows.len());
+    for row in rows {
+        places.push((TenantId::from_uuid(row.tenant_id), row.ns, MemoryId::from_uuid(row.memory_id)));
+    }
+    Ok(places)
+}
+
+/// Removes records. History goes with them.
+pub async fn purge(tx: &mut OperatorTx, records: &[(TenantId, i32, MemoryId)]) -> Result<u64> {
+    let tenants: Vec<Uuid> = records.iter().map(|(tenant, ..)| tenant.uuid()).collect();
+    let namespaces: Vec<i32> = records.iter().map(|(_, ns, _)| *ns).collect();
+    let ids: Vec<Uuid> = records.iter().map(|(.., id)| id.uuid()).collect();
+    let done = sqlx::query!(
+        "DELETE FROM memories m
+         USING unnest($1::uuid[], $2::int4[], $3::uuid[]) AS gone(tenant_id, ns, memory_id)
+         WHERE m.tenant_id = gone.tenant_id AND m.ns = gone.ns AND m.memory_id = gone.memory_id",
+        &tenants,
+        &namespaces,
+        &ids,
     )
     .execute(&mut **tx)
     .await?;
