@@ -47,6 +47,8 @@ pub struct Http {
     pub public_url: String,
     /// A token that every request must carry as bearer, if set.
     pub access_token: Option<Secret>,
+    /// Origins of web pages that may speak MCP, beside this machine's and the service's own; `*` for all.
+    pub mcp_origins: Vec<String>,
 }
 
 /// The Postgres that holds what must last.
@@ -80,6 +82,15 @@ pub struct Telemetry {
     pub json: bool,
     /// An OTLP endpoint that takes traces over HTTP; off when absent.
     pub otlp_endpoint: Option<String>,
+}
+
+/// What `memtide mcp` needs: a server, and who speaks.
+#[derive(Debug, Clone)]
+pub struct Bridge {
+    /// The server's URL, without a slash at its end.
+    pub url: String,
+    /// A personal token or a capability.
+    pub token: Secret,
 }
 
 /// A value that never shows itself in logs or errors.
@@ -130,6 +141,7 @@ impl Config {
                 metrics_address: env.optional("MEMTIDE_METRICS_ADDR"),
                 public_url: env.or("MEMTIDE_PUBLIC_URL", format!("http://127.0.0.1:{port}")),
                 access_token: env.optional("MEMTIDE_ACCESS_TOKEN"),
+                mcp_origins: env.list("MEMTIDE_MCP_ALLOWED_ORIGINS"),
             },
             database: Database {
                 url: env.url("DATABASE_URL", POSTGRES),
@@ -152,6 +164,27 @@ impl Config {
     }
 }
 
+impl Bridge {
+    /// Reads and checks the process's environment.
+    pub fn from_env() -> Result<Self, Faults> {
+        #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
+        Self::read(|name| std::env::var(name).ok())
+    }
+
+    /// Reads and checks an environment given as a function from names to values.
+    pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Self, Faults> {
+        let mut env = Reader { get: &get, faults: Vec::new() };
+        let url = env.optional_url("MEMTIDE_URL", HTTP);
+        let url = url.unwrap_or_else(|| "http://127.0.0.1:8080".to_owned()).trim_end_matches('/').to_owned();
+        let token = env.text("MEMTIDE_MCP_TOKEN").or_else(|| env.text("MEMTIDE_CAPABILITY"));
+        if token.is_none() {
+            env.faults.push("MEMTIDE_MCP_TOKEN: is not set: it holds a personal token, mt_pat_…".to_owned());
+        }
+        let bridge = Self { url, token: Secret(token.unwrap_or_default()) };
+        if env.faults.is_empty() { Ok(bridge) } else { Err(Faults(env.faults)) }
+    }
+}
+
 struct Reader<'a> {
     get: &'a dyn Fn(&str) -> Option<String>,
     faults: Vec<String>,
@@ -171,6 +204,13 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// Values between commas.
+    fn list(&self, name: &str) -> Vec<String> {
+        let text = self.text(name).unwrap_or_default();
+        let values = text.split(',').map(|value| value.trim().trim_end_matches('/').to_owned());
+        values.filter(|value| !value.is_empty()).collect()
     }
 
     fn or<T: FromStr<Err: fmt::Display>>(&mut self, name: &str, default: T) -> T {
@@ -304,70 +344,4 @@ impl FromStr for Secret {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn env(extra: &'static [(&'static str, &'static str)]) -> impl Fn(&str) -> Option<String> {
-        let base = [
-            ("DATABASE_URL", "postgres://memtide_app:hunter2@localhost/memtide"),
-            ("REDIS_URL", "redis://localhost"),
-            ("MEMTIDE_SECRET", "0123456789abcdef0123456789abcdef"),
-        ];
-        move |name| {
-            let found = extra.iter().chain(&base).find(|(key, _)| *key == name);
-            found.map(|(_, value)| (*value).to_owned())
-        }
-    }
-
-    #[test]
-    fn the_defaults_need_three_values() {
-        let config = Config::read(env(&[])).expect("three values are enough");
-        assert_eq!(config.http.address.to_string(), "127.0.0.1:8080");
-        assert_eq!(config.http.public_url, "http://127.0.0.1:8080");
-        assert!(config.telemetry.json && !config.local);
-        assert!(!config.redis.is_cluster && config.redis.prefix.is_empty());
-    }
-
-    #[test]
-    fn a_cluster_is_named_by_some_of_its_nodes() {
-        let config = Config::read(env(&[
-            ("MEMTIDE_REDIS_CLUSTER", "1"),
-            ("REDIS_URL", "redis://:p@one:1, rediss://:p@two:2"),
-            ("MEMTIDE_REDIS_PREFIX", "stage:"),
-        ]))
-        .expect("is right");
-        let urls: Vec<&str> = config.redis.urls.iter().map(Secret::expose).collect();
-        assert_eq!(
-            (urls, config.redis.prefix.as_str()),
-            (vec!["redis://:p@one:1", "rediss://:p@two:2"], "stage:")
-        );
-        for wrong in [("REDIS_URL", "redis://one:1,http://two:2"), ("MEMTIDE_REDIS_PREFIX", "a{b}")] {
-            let variables = [wrong, ("MEMTIDE_REDIS_CLUSTER", "1")];
-            let env = env(&[]);
-            let read = |name: &str| {
-                let found = variables.iter().find(|(key, _)| *key == name);
-                found.map(|(_, value)| (*value).to_owned()).or_else(|| env(name))
-            };
-            assert!(Config::read(read).is_err(), "{wrong:?}");
-        }
-    }
-
-    #[test]
-    fn every_fault_is_named_at_once_and_no_secret_is_shown() {
-        let faults = Config::read(env(&[
-            ("DATABASE_URL", "mysql://root:hunter2@localhost"),
-            ("REDIS_URL", ""),
-            ("MEMTIDE_SECRET", "short-hunter2"),
-            ("MEMTIDE_PORT", "99999"),
-            ("MEMTIDE_DB_POOL", "0"),
-            ("MEMTIDE_LOG_FORMAT", "xml"),
-        ]))
-        .expect_err("six faults")
-        .to_string();
-        for name in ["DATABASE_URL", "REDIS_URL", "MEMTIDE_SECRET", "MEMTIDE_PORT", "MEMTIDE_DB_POOL", "xml"]
-        {
-            assert!(faults.contains(name), "{name} is not in {faults}");
-        }
-        assert!(!faults.contains("hunter2"));
-    }
-}
+mod tests;

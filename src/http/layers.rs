@@ -19,11 +19,12 @@ use super::extract::MAX_BODY_BYTES;
 use super::{health, limit, memory};
 use crate::app::App;
 use crate::error::Error;
+use crate::mcp;
 
 /// How long a request may take.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long a batch may take: 256 texts as long as the model reads are 65,000 tokens.
+/// How long a batch, or a paste of notes, may take: 256 texts as long as the model reads are 65,000 tokens.
 const BATCH_DEADLINE: Duration = Duration::from_mins(1);
 
 /// How long a request waits for its turn before it is answered 503.
@@ -67,7 +68,7 @@ async fn take_turn(State(turns): State<Arc<Semaphore>>, request: Request, next: 
 
 /// What takes longer is given up, and may be sent again.
 async fn meet_deadline(request: Request, next: Next) -> Response {
-    let is_batch = request.uri().path() == memory::BATCH;
+    let is_batch = [memory::BATCH, mcp::PATH].contains(&request.uri().path());
     let deadline = if is_batch { BATCH_DEADLINE } else { DEADLINE };
     let answer = tokio::time::timeout(deadline, next.run(request)).await;
     answer.unwrap_or_else(|_| Error::unavailable("the service, which is slow at the moment,").into_response())

@@ -59,6 +59,7 @@ async fn fill(app: &TestApp, tenant: &Made) {
     tenant.client.suppressed("Likes the sea.").await;
     let session = tenant.client.session("A goal.").await;
     tenant.client.think(&session, "A thought.").await;
+    tenant.client.save("A note.").await;
     let token =
         json!({ "name": "t", "namespace": "default", "capabilities": { "memory.durable": ["read"] } });
     app.personal_token(tenant.id, token).await;

@@ -148,6 +148,7 @@ fn config(db: &TestDb) -> Config {
             metrics_address: None,
             public_url: "http://127.0.0.1".to_owned(),
             access_token: None,
+            mcp_origins: Vec::new(),
         },
         database: db.config(),
         redis: redis_of(db),

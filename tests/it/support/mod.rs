@@ -6,6 +6,7 @@ mod candidate;
 mod client;
 mod db;
 mod follow;
+mod mcp;
 mod memory;
 mod postgres;
 pub mod process;
