@@ -55,6 +55,8 @@ pub struct Http {
     pub socket_idle: Duration,
     /// How long the client of a WebSocket may leave what was sent to it unread.
     pub socket_slow: Duration,
+    /// Origins of web pages that may speak MCP, beside this machine's and the service's own; `*` for all.
+    pub mcp_origins: Vec<String>,
 }
 
 /// The Postgres that holds what must last.
@@ -88,6 +90,15 @@ pub struct Telemetry {
     pub json: bool,
     /// An OTLP endpoint that takes traces over HTTP; off when absent.
     pub otlp_endpoint: Option<String>,
+}
+
+/// What `memtide mcp` needs: a server, and who speaks.
+#[derive(Debug, Clone)]
+pub struct Bridge {
+    /// The server's URL, without a slash at its end.
+    pub url: String,
+    /// A personal token or a capability.
+    pub token: Secret,
 }
 
 /// A value that never shows itself in logs or errors.
@@ -140,6 +151,7 @@ impl Config {
                 access_token: env.optional("MEMTIDE_ACCESS_TOKEN"),
                 socket_idle: env.seconds("MEMTIDE_SOCKET_IDLE_SECONDS", 60),
                 socket_slow: env.seconds("MEMTIDE_SOCKET_SLOW_SECONDS", 20),
+                mcp_origins: env.list("MEMTIDE_MCP_ALLOWED_ORIGINS"),
             },
             database: Database {
                 url: env.url("DATABASE_URL", POSTGRES),
@@ -163,6 +175,27 @@ impl Config {
     }
 }
 
+impl Bridge {
+    /// Reads and checks the process's environment.
+    pub fn from_env() -> Result<Self, Faults> {
+        #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
+        Self::read(|name| std::env::var(name).ok())
+    }
+
+    /// Reads and checks an environment given as a function from names to values.
+    pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Self, Faults> {
+        let mut env = Reader { get: &get, faults: Vec::new() };
+        let url = env.optional_url("MEMTIDE_URL", HTTP);
+        let url = url.unwrap_or_else(|| "http://127.0.0.1:8080".to_owned()).trim_end_matches('/').to_owned();
+        let token = env.text("MEMTIDE_MCP_TOKEN").or_else(|| env.text("MEMTIDE_CAPABILITY"));
+        if token.is_none() {
+            env.faults.push("MEMTIDE_MCP_TOKEN: is not set: it holds a personal token, mt_pat_…".to_owned());
+        }
+        let bridge = Self { url, token: Secret(token.unwrap_or_default()) };
+        if env.faults.is_empty() { Ok(bridge) } else { Err(Faults(env.faults)) }
+    }
+}
+
 struct Reader<'a> {
     get: &'a dyn Fn(&str) -> Option<String>,
     faults: Vec<String>,
@@ -182,6 +215,13 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// Values between commas.
+    fn list(&self, name: &str) -> Vec<String> {
+        let text = self.text(name).unwrap_or_default();
+        let values = text.split(',').map(|value| value.trim().trim_end_matches('/').to_owned());
+        values.filter(|value| !value.is_empty()).collect()
     }
 
     fn or<T: FromStr<Err: fmt::Display>>(&mut self, name: &str, default: T) -> T {

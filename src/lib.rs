@@ -3,10 +3,12 @@
 //! An agent keeps the task at hand in working memory and what must last in durable memory. This crate is the whole
 //! service. Read it from the outside in:
 //!
-//! * [`cli`] starts things; [`http`] and [`rpc`] are the doors; each handler decodes, calls one operation, encodes.
-//! * Operations live in the domains: [`memory`], [`candidate`], [`source`], [`capture`], [`event`], [`working`],
-//!   [`cognitive`], [`auth`], [`tenant`]; beside them [`idempotency`], [`embed`], [`extract`], [`limit`] and [`job`],
-//!   which they use or which runs them. An operation checks the right, does slow outside work, then opens a transaction.
+//! * [`cli`] starts things; [`http`], [`rpc`] and [`mcp`] are the doors; each handler decodes, calls one operation,
+//!   encodes.
+//! * Operations live in the domains: [`memory`], [`note`], [`candidate`], [`source`], [`capture`], [`event`],
+//!   [`working`], [`cognitive`], [`auth`], [`tenant`]; beside them [`idempotency`], [`limit`], [`embed`], [`extract`] and
+//!   [`job`], which they use or which runs them. An operation checks the right, does slow outside work, then opens a
+//!   transaction.
 //! * Domains reach Postgres through [`db`], with a [`auth::Permit`] in hand, and Redis through [`kv`].
 //!
 //! `docs/architecture.md` tells the same with the reasons.
@@ -30,7 +32,9 @@ pub mod idempotency;
 pub mod job;
 pub mod kv;
 pub mod limit;
+pub mod mcp;
 pub mod memory;
+pub mod note;
 pub mod page;
 pub mod provider;
 pub mod rpc;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use memtide::cli::Command;
+use memtide::cli::{self, Command};
 use memtide::config::Config;
 use memtide::telemetry;
 
@@ -32,11 +32,16 @@ fn main() -> ExitCode {
 }
 
 fn start(command: Command) -> anyhow::Result<ExitCode> {
-    let config = Config::from_env()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(async {
-        let _traces = telemetry::start(&config.telemetry)?;
-        command.run(config).await
+        match command {
+            Command::Mcp => cli::bridge().await.map(|()| ExitCode::SUCCESS),
+            Command::Operate(command) => {
+                let config = Config::from_env()?;
+                let _traces = telemetry::start(&config.telemetry)?;
+                command.run(config).await
+            }
+        }
     });
     // A name that is still being looked up must not hold up the end.
     runtime.shutdown_timeout(Duration::from_millis(100));

@@ -36,6 +36,12 @@ impl Limit {
         self.0 as usize
     }
 
+    /// A number that the service itself knows to be right.
+    pub const fn of(number: u32) -> Self {
+        assert!(0 < number && number <= Self::MAX, "it is 1 to 100");
+        Self(number)
+    }
+
     fn from_number(number: f64) -> Result<Self, &'static str> {
         if number >= 1.0 && number.is_finite() {
             #[expect(

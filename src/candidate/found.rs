@@ -29,7 +29,8 @@ impl Found {
                 Err(error) => return Err(error),
             }
         }
-        Fact::embed_all(app, permit, facts.iter_mut().map(|proposed: &mut Proposed| &mut proposed.fact)).await?;
+        Fact::embed_all(app, permit, facts.iter_mut().map(|proposed: &mut Proposed| &mut proposed.fact))
+            .await?;
         Ok(Self { facts, refused })
     }
 

@@ -44,6 +44,8 @@ fn print(app: &App, stack: &Stack, file: &str) {
     println!(
         "Memtide serves at {url}\n\nDocumentation: {url}/docs\nTokens: {file} (for a shell: . {file})\n\
          Capability of tenant demo, good for 30 days:\n{capability}\n\nRemember something:\n{remember}\n\n\
-         Find it:\n{search}\n"
+         Find it:\n{search}\n\n\
+         For an MCP client: {url}/mcp, with `Authorization: Bearer {}`\n",
+        stack.mcp_token
     );
 }

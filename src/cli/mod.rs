@@ -3,17 +3,28 @@
 mod admin;
 mod dev;
 mod doctor;
+mod mcp;
 mod migrate;
 mod serve;
 mod stack;
 
 use std::process::ExitCode;
 
-use crate::config::Config;
+use crate::config::{Bridge, Config};
 
 /// What the program can be told to do.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
+    /// On a deployment
+    #[command(flatten)]
+    Operate(Operate),
+    /// Speak MCP on standard input and output, for clients without HTTP (needs `MEMTIDE_URL` and `MEMTIDE_MCP_TOKEN`)
+    Mcp,
+}
+
+/// What is done with a deployment, and needs all of its settings.
+#[derive(Debug, clap::Subcommand)]
+pub enum Operate {
     /// Serve the API
     Serve,
     /// Make roles and extension, and bring the schema up to date (needs `DATABASE_ADMIN_URL`)
@@ -27,7 +38,7 @@ pub enum Command {
     Doctor(doctor::Doctor),
 }
 
-impl Command {
+impl Operate {
     /// Runs the command to its end.
     pub async fn run(self, config: Config) -> anyhow::Result<ExitCode> {
         match self {
@@ -39,4 +50,9 @@ impl Command {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Passes MCP on to the server that the environment names.
+pub async fn bridge() -> anyhow::Result<()> {
+    mcp::run(Bridge::from_env()?).await
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use chrono::TimeDelta;
 
 use crate::app::App;
-use crate::auth::key::{NewKey, NewOperatorKey, usual_sensitivity};
+use crate::auth::key::{NewKey, NewOperatorKey, NewToken, usual_sensitivity};
 use crate::auth::secret::Bearer;
 use crate::auth::{self, OperatorPermit, Rights, TokenRequest};
 use crate::error::{Error, Result};
@@ -29,6 +29,8 @@ pub struct Stack {
     api_key: String,
     /// A capability of the demo tenant with every right.
     pub capability: String,
+    /// A personal token of the demo tenant, for MCP clients.
+    pub mcp_token: String,
 }
 
 impl Stack {
@@ -42,6 +44,7 @@ impl Stack {
             operator_key: value("MEMTIDE_OPERATOR_KEY"),
             api_key: value("MEMTIDE_API_KEY"),
             capability: value("MEMTIDE_CAPABILITY"),
+            mcp_token: value("MEMTIDE_MCP_TOKEN"),
         }
     }
 
@@ -65,6 +68,10 @@ impl Stack {
         if !self.capability_works(app, tenant).await? {
             self.capability = self.new_capability(app).await?;
         }
+        if !self.mcp_token_works(app, tenant).await? {
+            let (_, bearer) = auth::create_token(app, &permit, tenant, demo_token()?).await?;
+            bearer.expose().clone_into(&mut self.mcp_token);
+        }
         Ok(self)
     }
 
@@ -73,14 +80,15 @@ impl Stack {
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder)?;
         }
-        let Self { url, operator_key, api_key, capability } = self;
+        let Self { url, operator_key, api_key, capability, mcp_token } = self;
         let new = file.with_extension("new");
         let mut open = fs::OpenOptions::new();
         let mut output = open.write(true).create(true).truncate(true).mode(0o600).open(&new)?;
         write!(
             output,
             "MEMTIDE_URL={url}\nMEMTIDE_OPERATOR_KEY={operator_key}\nMEMTIDE_API_KEY={api_key}\n\
-             MEMTIDE_CAPABILITY={capability}\nAKASHA_URL={url}\nAKASHA_CAPABILITY={capability}\n"
+             MEMTIDE_CAPABILITY={capability}\nAKASHA_URL={url}\nAKASHA_CAPABILITY={capability}\n\
+             MEMTIDE_MCP_URL={url}/mcp\nMEMTIDE_MCP_TOKEN={mcp_token}\n"
         )?;
         fs::rename(new, file)
     }
@@ -105,11 +113,17 @@ impl Stack {
         }))
     }
 
+    async fn mcp_token_works(&self, app: &App, tenant: TenantId) -> Result<bool> {
+        let Some(bearer) = Bearer::parse(&self.mcp_token) else { return Ok(false) };
+        let caller = works(app.auth.personal_token(app, &bearer).await)?;
+        Ok(caller.is_some_and(|caller| caller.claims().tenant == tenant))
+    }
+
     async fn new_capability(&self, app: &App) -> Result<String> {
         let bearer = Bearer::parse(&self.api_key).ok_or(Error::Unauthorized("the API key is not valid"))?;
         let known = app.auth.api_key(app, &bearer).await?;
         let request = TokenRequest {
-            namespace: Some("default".parse().map_err(|error: String| Error::internal(error))?),
+            namespace: Some(namespace()?),
             control: true,
             ttl_seconds: u32::try_from(auth::max_ttl(app).num_seconds()).ok(),
             ..TokenRequest::default()
@@ -137,6 +151,22 @@ async fn create_tenant(app: &App, permit: &OperatorPermit) -> Result<TenantId> {
         }
         created => Ok(created?.id),
     }
+}
+
+fn namespace() -> Result<auth::Namespace> {
+    "default".parse().map_err(|error: String| Error::internal(error))
+}
+
+fn demo_token() -> Result<NewToken> {
+    Ok(NewToken {
+        name: "local stack, for MCP".to_owned(),
+        namespace: namespace()?,
+        capabilities: Rights::all(),
+        scopes: None,
+        sensitivity: usual_sensitivity(),
+        actor: auth::Actor::default(),
+        expires_at: None,
+    })
 }
 
 fn demo_key() -> NewKey {

@@ -68,3 +68,17 @@ fn every_fault_is_named_at_once_and_no_secret_is_shown() {
     }
     assert!(!faults.contains("hunter2"));
 }
+
+#[test]
+fn a_bridge_needs_a_token_and_knows_where_a_local_stack_is() {
+    let read = |set: &'static [(&str, &str)]| {
+        Bridge::read(move |name| {
+            set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        })
+    };
+    let bridge = read(&[("MEMTIDE_MCP_TOKEN", "mt_pat_x")]).expect("a token is enough");
+    assert_eq!((bridge.url.as_str(), bridge.token.expose()), ("http://127.0.0.1:8080", "mt_pat_x"));
+    let bridge = read(&[("MEMTIDE_URL", "https://m.example/"), ("MEMTIDE_CAPABILITY", "a.b.c")]);
+    assert_eq!(bridge.expect("a capability serves too").url, "https://m.example");
+    assert!(read(&[]).is_err() && read(&[("MEMTIDE_MCP_TOKEN", "t"), ("MEMTIDE_URL", "ftp://x")]).is_err());
+}

@@ -54,6 +54,18 @@ impl<T: Serialize> IntoResponse for Json<T> {
     }
 }
 
+/// A body that says it is JSON, whatever it holds.
+#[derive(Debug)]
+pub struct JsonBytes(pub Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for JsonBytes {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
+        json_body(request, state).await.map(Self)
+    }
+}
+
 /// The bytes of a body that says it is JSON.
 pub async fn json_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Response> {
     if !says_json(request.headers()) || is_encoded(request.headers()) {

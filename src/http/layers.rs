@@ -19,6 +19,7 @@ use super::extract::MAX_BODY_BYTES;
 use super::{cognitive, health, limit, memory};
 use crate::app::App;
 use crate::error::Error;
+use crate::{mcp, rpc};
 
 /// How long a request may take.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -27,7 +28,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 const LONG_DEADLINE: Duration = Duration::from_mins(1);
 
 /// Where one request may bring or make many records.
-const LONG: &[&str] = &[memory::BATCH, cognitive::CLOSE, crate::rpc::post::PATH];
+const LONG: &[&str] = &[memory::BATCH, cognitive::CLOSE, mcp::PATH, rpc::post::PATH];
 
 /// How long a request waits for its turn before it is answered 503.
 const TURN_TIMEOUT: Duration = Duration::from_millis(100);

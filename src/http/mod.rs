@@ -35,7 +35,7 @@ pub use serve::{listen, serve};
 
 use self::route::Route;
 use crate::app::App;
-use crate::rpc;
+use crate::{mcp, rpc};
 
 /// Every route there is. The router, the OpenAPI document and the isolation test are built from this one table, so that
 /// a route that is not in it does not exist.
@@ -50,6 +50,7 @@ pub fn routes() -> impl Iterator<Item = &'static Route> {
         event::ROUTES,
         rpc::post::ROUTES,
         rpc::socket::ROUTES,
+        mcp::ROUTES,
         working::ROUTES,
         working_engine::ROUTES,
         working_events::ROUTES,

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use super::draft::Draft;
+use super::filter::Filter;
 use super::forget::is_gone;
 use super::key::Identity;
 use super::remember::{Remember, Remembered};
@@ -23,6 +24,10 @@ const MAX_TOMBSTONES: i64 = 100;
 /// A record on its way in, checked and embedded.
 #[derive(Debug, Clone)]
 pub struct Incoming(Draft);
+
+/// Records on their way in together, checked, and embedded in one call.
+#[derive(Debug, Default)]
+pub struct IncomingBatch(Vec<Draft>);
 
 /// A record as it was at a version, and what it is now.
 #[derive(Debug, Clone)]
@@ -74,6 +79,28 @@ impl Incoming {
     /// The record as it will be if it is new.
     pub fn record(&self) -> &Record {
         &self.0.record
+    }
+}
+
+impl IncomingBatch {
+    /// Checks records against every rule, and against what the token may write.
+    pub fn check(app: &App, permit: &Permit, records: Vec<Remember>) -> Result<Self> {
+        records.into_iter().map(|new| Draft::check(app, permit, new)).collect::<Result<_>>().map(Self)
+    }
+
+    /// Gives them their vectors. No connection is held meanwhile.
+    pub async fn embed(&mut self, app: &App, permit: &Permit) -> Result<()> {
+        write::embed(app, permit, &mut self.0).await
+    }
+
+    /// Makes them active, each for itself: the result of one undoes no other.
+    pub async fn accept(
+        &self,
+        tx: &mut TenantTx,
+        permit: &Permit,
+        changes: &mut Changes,
+    ) -> Result<Vec<Result<Remembered>>> {
+        write::remember(tx, permit, changes, &self.0).await
     }
 }
 
@@ -198,4 +225,16 @@ pub async fn amend(
 /// Records as they were at these versions. Those that were erased give nothing.
 pub async fn at_versions(tx: &mut TenantTx, wanted: &[(MemoryId, i64)]) -> Result<Vec<AtVersion>> {
     if wanted.is_empty() { Ok(Vec::new()) } else { store::at_versions(tx, wanted).await }
+}
+
+/// The newest records that are active and that the token sees, newest first; of one conversation, if it is given.
+pub async fn newest(
+    tx: &mut TenantTx,
+    permit: &Permit,
+    conversation: Option<&str>,
+    limit: usize,
+    now: DateTime<Utc>,
+) -> Result<Vec<Record>> {
+    let filter = Filter::new(permit, None, None, &[Status::Active], None)?.within(conversation);
+    if filter.is_empty() { Ok(Vec::new()) } else { store::newest(tx, &filter, limit, now).await }
 }

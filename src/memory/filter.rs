@@ -50,6 +50,8 @@ pub struct Filter {
     pub categories: Option<Vec<Category>>,
     /// The scopes wanted, as far as the token reaches them.
     pub scopes: Option<Vec<Scope>>,
+    /// The one conversation of a client that they were saved in (D-012).
+    pub conversation: Option<String>,
 }
 
 impl Filter {
@@ -70,7 +72,14 @@ impl Filter {
             sensitivities: permit.sensitivity().iter().copied().filter(wanted).collect(),
             categories: categories.map(unique),
             scopes: reachable(permit.scopes(), scopes),
+            conversation: None,
         })
+    }
+
+    /// The same, of one conversation.
+    #[must_use]
+    pub fn within(self, conversation: Option<&str>) -> Self {
+        Self { conversation: conversation.map(str::to_owned), ..self }
     }
 
     /// Whether it can match nothing at all.
@@ -81,7 +90,8 @@ impl Filter {
             || self.scopes.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Whether a record is one of those meant.
+    /// Whether a record is one of those meant, as far as it can tell itself: in which conversations it was saved never
+    /// changes, so that what was found in one is still of it.
     pub fn passes(&self, record: &Record) -> bool {
         self.statuses.contains(&record.status)
             && self.sensitivities.contains(&record.sensitivity)

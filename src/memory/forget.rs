@@ -168,7 +168,7 @@ pub async fn forget(
             let answer = Answer::ok(Forgotten { forgotten_memory_ids: ids, dry_run: forget.dry_run });
             if !forget.dry_run {
                 let grave = if forget.erase { Grave::None } else { Grave::Tombstone };
-                bury(&mut tx, app, permit, records, reason.as_deref(), grave).await?;
+                bury(&mut tx, permit, records, reason.as_deref(), grave, app.clock.now()).await?;
             }
             if let (true, false, ForgetTarget::Scope { scope }) =
                 (forget.erase, forget.dry_run, &forget.target)
@@ -190,19 +190,27 @@ pub async fn forget(
 
 /// Forgets one record. The same again is answered in the same way while it can be taken back.
 pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<Deleted> {
+    let (id, _) = take_away(app, caller, id).await?;
+    Ok(Deleted { forgotten_memory_ids: vec![id] })
+}
+
+/// Forgets one record, and says until when it can be taken back.
+pub async fn take_away(app: &App, caller: &Caller, id: &str) -> Result<(MemoryId, DateTime<Utc>)> {
     let permit = &caller.permit(Action::Delete, Area::Durable)?;
     let id = parse_reference("id", id)?;
     with_retry(|| async {
         let mut tx = app.db.begin(permit).await?;
         let record = write::lock(&mut tx, permit, id).await?;
-        if is_gone(&record, app.clock.now()) {
+        let now = app.clock.now();
+        if is_gone(&record, now) {
             return Err(Error::NotFound("memory"));
         }
+        let forgotten_at = record.deleted_at.map_or(now, |at| at.0);
         if record.status != Status::Deleted {
-            bury(&mut tx, app, permit, vec![record], None, Grave::Tombstone).await?;
+            bury(&mut tx, permit, vec![record], None, Grave::Tombstone, now).await?;
             tx.commit().await?;
         }
-        Ok(Deleted { forgotten_memory_ids: vec![id] })
+        Ok((id, forgotten_at + RECOVERABLE_FOR))
     })
     .await
 }
@@ -337,13 +345,12 @@ enum Grave {
 
 async fn bury(
     tx: &mut TenantTx,
-    app: &App,
     permit: &Permit,
     records: Vec<Record>,
     reason: Option<&str>,
     grave: Grave,
+    now: DateTime<Utc>,
 ) -> Result<()> {
-    let now = app.clock.now();
     let mut changes = Changes::new(permit, now);
     let gone: Vec<MemoryId> = records.iter().map(|record| record.id).collect();
     let buried = records.into_iter().filter(|record| record.status != Status::Deleted).collect();

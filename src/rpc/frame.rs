@@ -66,6 +66,16 @@ impl Id {
         Self(RawValue::NULL.to_owned())
     }
 
+    /// Whether it is null.
+    pub fn is_null(&self) -> bool {
+        self.get() == "null"
+    }
+
+    /// As it was sent.
+    pub fn get(&self) -> &str {
+        self.0.get()
+    }
+
     fn check(raw: Box<RawValue>) -> Result<Self, Error> {
         let text = raw.get();
         let is_integer = || text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();

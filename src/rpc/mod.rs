@@ -108,12 +108,12 @@ pub struct Surroundings<'a> {
 pub async fn answer(at: Surroundings<'_>, message: &[u8]) -> Option<Answers> {
     match frame::read(message) {
         Err(Unreadable::Broken(reason)) => {
-            Some(Answers::One(refused(Id::null(), RpcError::parse_error(&reason, at.request_id))))
+            Some(Answers::One(Answer::refused(Id::null(), RpcError::parse_error(&reason, at.request_id))))
         }
         Err(Unreadable::BatchSize(actual)) => {
             let rule = format!("a batch holds 1 to {MAX_BATCH} requests");
             let error = Error::over_limit("", rule, MAX_BATCH as u64, actual as u64);
-            Some(Answers::One(refused(Id::null(), RpcError::invalid_request(&error, at.request_id))))
+            Some(Answers::One(Answer::refused(Id::null(), RpcError::invalid_request(&error, at.request_id))))
         }
         Ok(Message::Single(request)) => {
             answer_one(at, request, at.is_admitted, DEADLINE).await.map(Answers::One)
@@ -121,7 +121,7 @@ pub async fn answer(at: Surroundings<'_>, message: &[u8]) -> Option<Answers> {
         Ok(Message::Batch(_)) if at.key.is_some() => {
             let error =
                 Error::invalid("idempotency-key", "is for one request: give `idempotency_key` in params");
-            Some(Answers::One(refused(Id::null(), RpcError::invalid_request(&error, at.request_id))))
+            Some(Answers::One(Answer::refused(Id::null(), RpcError::invalid_request(&error, at.request_id))))
         }
         Ok(Message::Batch(requests)) => {
             let start = Instant::now();
@@ -145,7 +145,9 @@ async fn answer_one(
     let counted = if is_admitted { Ok(()) } else { at.app.limits.count(at.caller.claims().tenant) };
     let Request { id, method: name, params } = match request {
         Ok(request) => request,
-        Err(bad) => return Some(refused(bad.id, RpcError::invalid_request(&bad.error, at.request_id))),
+        Err(bad) => {
+            return Some(Answer::refused(bad.id, RpcError::invalid_request(&bad.error, at.request_id)));
+        }
     };
     let result = match (counted, method::find(&name)) {
         (Err(error), _) => Err(RpcError::of(&error, "request", at.request_id)),
@@ -167,10 +169,13 @@ async fn answer_one(
     let id = id?;
     Some(match result {
         Ok(result) => Answer { jsonrpc: "2.0", result: Some(result), error: None, id },
-        Err(error) => refused(id, error),
+        Err(error) => Answer::refused(id, error),
     })
 }
 
-fn refused(id: Id, error: RpcError) -> Answer {
-    Answer { jsonrpc: "2.0", result: None, error: Some(error), id }
+impl Answer {
+    /// The answer to what is refused.
+    pub fn refused(id: Id, error: RpcError) -> Self {
+        Self { jsonrpc: "2.0", result: None, error: Some(error), id }
+    }
 }

@@ -1,7 +1,6 @@
 //! JSON-RPC over HTTP: one message, one answer (XC-01, XC-02).
 
-use axum::body::Bytes;
-use axum::extract::{Extension, FromRequest, Request, State};
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -11,7 +10,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::error::Result;
 use crate::http::RequestId;
-use crate::http::extract::{Json, header_once, json_body};
+use crate::http::extract::{Json, JsonBytes, header_once};
 use crate::http::route::{Needs, Route};
 
 /// Where messages go.
@@ -28,17 +27,6 @@ pub const ROUTES: &[Route] = &[Route::new(
 .takes::<MessageShape>()
 .gives::<Answers>()
 .once()];
-
-/// A body that says it is JSON, whatever it holds.
-struct JsonBytes(Bytes);
-
-impl<S: Send + Sync> FromRequest<S> for JsonBytes {
-    type Rejection = Response;
-
-    async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
-        json_body(request, state).await.map(Self)
-    }
-}
 
 /// 200 with what JSON-RPC answers, errors included; 204 when there is nothing to answer.
 async fn call(

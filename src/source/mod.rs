@@ -7,9 +7,11 @@
 mod client;
 mod store;
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 
-pub use client::Client;
+pub use client::{Client, clean_conversation_id};
 
 use crate::auth::{ActorKind, Permit};
 use crate::db::{OperatorTx, TenantTx};
@@ -57,6 +59,15 @@ pub async fn find(tx: &mut TenantTx, id: SourceId) -> Result<Option<Source>> {
 /// Says that records were made from a source, or were found to say the same.
 pub async fn link(tx: &mut TenantTx, id: SourceId, memories: &[MemoryId]) -> Result<()> {
     if memories.is_empty() { Ok(()) } else { store::link(tx, id, memories).await }
+}
+
+/// In which conversation each of these records was saved: the one asked for, or else the latest (D-056).
+pub async fn conversations(
+    tx: &mut TenantTx,
+    memories: &[MemoryId],
+    wanted: Option<&str>,
+) -> Result<HashMap<MemoryId, Client>> {
+    if memories.is_empty() { Ok(HashMap::new()) } else { store::conversations(tx, memories, wanted).await }
 }
 
 /// Silences the sources of records that are erased. Call it before the records go.

@@ -1,5 +1,7 @@
 //! SQL of sources.
 
+use std::collections::HashMap;
+
 use uuid::Uuid;
 
 use super::{Client, Source, SourceTextKind};
@@ -67,6 +69,43 @@ pub async fn link(tx: &mut TenantTx, id: SourceId, memories: &[MemoryId]) -> Res
     .execute(&mut **tx)
     .await?;
     Ok(())
+}
+
+/// The conversation of each record: the wanted one, or else the latest.
+pub async fn conversations(
+    tx: &mut TenantTx,
+    memories: &[MemoryId],
+    wanted: Option<&str>,
+) -> Result<HashMap<MemoryId, Client>> {
+    let memories: Vec<Uuid> = memories.iter().map(|id| id.uuid()).collect();
+    let rows = sqlx::query!(
+        "SELECT r.memory_id AS \"memory_id!\", s.conversation_id, s.conversation_title
+         FROM unnest($3::uuid[]) AS r(memory_id)
+         CROSS JOIN LATERAL (
+           SELECT s.conversation_id, s.conversation_title
+           FROM source_memories m
+           JOIN sources s ON s.tenant_id = m.tenant_id AND s.ns = m.ns AND s.source_id = m.source_id
+           WHERE m.tenant_id = $1 AND m.ns = $2 AND m.memory_id = r.memory_id
+             AND s.conversation_id IS NOT NULL
+             AND ($4::text IS NULL OR s.conversation_id = $4)
+           ORDER BY m.source_id DESC
+           LIMIT 1
+         ) s",
+        tx.tenant(),
+        tx.ns(),
+        &memories,
+        wanted,
+    )
+    .fetch_all(&mut **tx)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| {
+            let client =
+                Client { conversation_id: row.conversation_id, conversation_title: row.conversation_title };
+            (MemoryId::from_uuid(row.memory_id), client)
+        })
+        .collect())
 }
 
 /// Takes the text out of the sources of these records.

@@ -173,7 +173,7 @@ fn cited_in_name(name: &str) -> Vec<String> {
         let at = word.find(|c: char| c.is_ascii_digit())?;
         let (kind, number) = (word[..at].to_uppercase(), &word[at..]);
         // Else it may be `f32`.
-        let is_kind = matches!(kind.as_str(), "A" | "B" | "R" | "PC" | "XA" | "XB" | "XC" | "XD");
+        let is_kind = matches!(kind.as_str(), "A" | "B" | "D" | "R" | "PC" | "XA" | "XB" | "XC" | "XD");
         let id = if is_kind { format!("{kind}-{number}") } else { word.to_uppercase() };
         is_id(&id).then_some(id)
     };

@@ -48,14 +48,24 @@ struct Ranked(MemoryId, f64, ScoreComponents, Option<usize>, Option<usize>);
 ///
 /// Without an embedder the words alone answer, and the reply says so; asking for meaning alone is then `Unavailable`.
 pub async fn search(app: &App, caller: &Caller, search: &Search) -> Result<SearchReply> {
+    search_in(app, caller, search, None).await
+}
+
+/// The same among the records that were saved in one conversation of a client (D-012).
+pub async fn search_in(
+    app: &App,
+    caller: &Caller,
+    search: &Search,
+    conversation: Option<&str>,
+) -> Result<SearchReply> {
     let permit = caller.permit(Action::Read, Area::Durable)?;
     require_namespace(&permit, search.namespace.as_ref())?;
     let query = check_query(&search.query)?;
     let ranking = search.ranking.clone().unwrap_or_default();
     let boosts = ranking.boosts()?;
-    let filter = filter(&permit, search, &boosts)?;
+    let filter = filter(&permit, search, &boosts)?.within(conversation);
     let (now, limit) = (app.clock.now(), search.limit.unwrap_or_default().get());
-    let cursors = cursor_scope(&permit, search)?;
+    let cursors = cursor_scope(&permit, search, conversation)?;
     let later = search.cursor.as_deref().map(|cursor| cursors.place(&app.seal, now, cursor)).transpose()?;
     let (vector, mut degraded) = vector(app, &permit, search, &query).await?;
     if filter.is_empty() {
@@ -118,9 +128,10 @@ fn filter(permit: &Permit, search: &Search, boosts: &Boosts) -> Result<Filter> {
     Filter::new(permit, search.scopes.as_deref(), categories, &statuses, search.sensitivity_policy)
 }
 
-fn cursor_scope(permit: &Permit, search: &Search) -> Result<CursorScope> {
+fn cursor_scope(permit: &Permit, search: &Search, conversation: Option<&str>) -> Result<CursorScope> {
     let question = Search { limit: None, cursor: None, ..search.clone() };
-    CursorScope::new(permit.tenant(), "search", &(permit.namespace(), permit.scopes(), question))
+    let place = (permit.namespace(), permit.scopes(), conversation);
+    CursorScope::new(permit.tenant(), "search", &(place, question))
 }
 
 /// The question's vector: the client's, or the embedder's; nothing where words alone are asked or must do.

@@ -147,8 +147,13 @@ pub async fn vectors(tx: &mut TenantTx, model: i16) -> Result<Vectors> {
     Ok(Vectors::new(rows.collect()))
 }
 
-/// Whether a filter names scopes that hold few records together.
+/// Whether a filter names scopes, or a conversation, that hold few records together.
 pub async fn is_narrow(tx: &mut TenantTx, filter: &Filter) -> Result<bool> {
+    if let Some(conversation) = &filter.conversation
+        && is_short(tx, conversation).await?
+    {
+        return Ok(true);
+    }
     let (Some(kinds), Some(keys)) = filter.scope_columns() else { return Ok(false) };
     let records = sqlx::query_scalar!(
         "SELECT count(*) AS \"count!\"
@@ -163,6 +168,26 @@ pub async fn is_narrow(tx: &mut TenantTx, filter: &Filter) -> Result<bool> {
         tx.ns(),
         &kinds as &[ScopeKind],
         &keys,
+        MAX_NARROW + 1,
+    )
+    .fetch_one(&mut **tx)
+    .await?;
+    Ok(records <= MAX_NARROW)
+}
+
+async fn is_short(tx: &mut TenantTx, conversation: &str) -> Result<bool> {
+    let records = sqlx::query_scalar!(
+        "SELECT count(*) AS \"count!\"
+         FROM (
+           SELECT
+           FROM sources s
+           JOIN source_memories m ON m.tenant_id = s.tenant_id AND m.ns = s.ns AND m.source_id = s.source_id
+           WHERE s.tenant_id = $1 AND s.ns = $2 AND s.conversation_id = $3
+           LIMIT $4
+         ) m",
+        tx.tenant(),
+        tx.ns(),
+        conversation,
         MAX_NARROW + 1,
     )
     .fetch_one(&mut **tx)
@@ -193,7 +218,8 @@ impl Question<'_> {
         if self.space.indexed && self.vector.is_some() && !self.is_narrow {
             return Reach::Graph;
         }
-        let is_open = self.filter.scopes.is_none() && self.filter.categories.is_none();
+        let Filter { scopes, categories, conversation, .. } = self.filter;
+        let is_open = scopes.is_none() && categories.is_none() && conversation.is_none();
         if is_open && self.cosines.is_some() {
             return Reach::Known;
         }

@@ -3,6 +3,7 @@
 mod change;
 mod read;
 mod recall;
+mod recent;
 mod sweep;
 mod write;
 
@@ -12,5 +13,6 @@ pub use read::{
     versions,
 };
 pub use recall::{at_versions, forgotten_like};
+pub use recent::newest;
 pub use sweep::{add_accesses, due, lock_tombstones, purge};
 pub use write::{erase, index, insert, remove_terms, retire, unindex, update};

@@ -25,6 +25,7 @@ async fn fill(app: &TestApp, tenant: &Made) {
     let session = client.session("A goal.").await;
     client.think(&session, "A thought.").await;
     app.captured(client, "I prefer green tea.").await;
+    client.save("A note.").await;
     while rows(app, tenant.id.uuid()).await["event_heads"] == 0 {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }

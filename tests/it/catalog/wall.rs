@@ -60,6 +60,7 @@ async fn fill(app: &TestApp, tenant: &Made) {
     let session = tenant.client.session("A goal.").await;
     tenant.client.think(&session, "A thought.").await;
     app.captured(&tenant.client, "I prefer green tea.").await;
+    tenant.client.save("A note.").await;
     let token =
         json!({ "name": "t", "namespace": "default", "capabilities": { "memory.durable": ["read"] } });
     app.personal_token(tenant.id, token).await;

@@ -7,6 +7,7 @@ mod order;
 mod right;
 mod routes;
 mod stage;
+mod tool;
 
 use memtide::http;
 use memtide::http::route::Route;

@@ -51,6 +51,7 @@ pub const ROUTES: &[&str] = &[
     "GET /v1/memory/events Right(Events, Read)",
     "POST /v1/rpc Capability",
     "GET /v1/rpc/ws Capability",
+    "POST /mcp Capability",
     "GET /v1/working-memory/slots Right(Working, Read)",
     "GET /v1/working-memory/config Control",
     "PUT /v1/working-memory/config Control",
@@ -219,6 +220,12 @@ impl Call {
                 let params = json!({ "memory_id": target.memory, "include_deleted": true });
                 let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "memory/get", "params": params });
                 (path, Some(request))
+            }
+            // So have its tools.
+            ("POST", "/mcp") => {
+                let arguments = json!({ "query": target.words, "k": 20, "dedupe_recent": false });
+                let params = json!({ "name": "search_memory", "arguments": arguments });
+                (path, Some(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })))
             }
             ("POST", "/v1/admin/tenants") => (path, Some(json!({ "slug": "new-tenant", "name": "New" }))),
             ("GET", "/v1/admin/tenants/{id}") => (tenant(""), None),

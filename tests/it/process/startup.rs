@@ -195,5 +195,16 @@ async fn c160_c162_four_local_stacks_on_one_empty_database_all_come_up() {
         .await
         .unwrap();
     assert_eq!(tenants, 1);
+    // what is left for an MCP client works.
+    let env = std::fs::read_to_string(folder.join("0/env")).unwrap();
+    let value = |name: &str| env.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap();
+    assert_eq!(value("MEMTIDE_MCP_URL"), format!("{}/mcp", servers[0].url));
+    let client = servers[0].wire().with("authorization", &format!("Bearer {}", value("MEMTIDE_MCP_TOKEN")));
+    let list = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    let reply = client.post("/mcp", &list).await.unwrap();
+    assert_eq!(
+        (reply.status, &reply.body["result"]["tools"][0]["name"]),
+        (200, &serde_json::json!("save_memory"))
+    );
     std::fs::remove_dir_all(folder).unwrap();
 }

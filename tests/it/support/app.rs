@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use memtide::app::App;
@@ -187,6 +187,7 @@ fn config(db: &TestDb) -> Config {
             access_token: None,
             socket_idle: Duration::from_mins(1),
             socket_slow: Duration::from_secs(20),
+            mcp_origins: Vec::new(),
         },
         database: db.config(),
         redis: redis_of(db),

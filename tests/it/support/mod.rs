@@ -8,6 +8,7 @@ mod client;
 mod db;
 mod follow;
 mod log;
+mod mcp;
 mod memory;
 mod postgres;
 pub mod process;

@@ -70,6 +70,12 @@ impl<'a> Sql<'a> {
                 .push(".scope_key) IN (SELECT * FROM unnest(");
             self.bind(kinds).push(", ").bind(keys).push("::text[]))");
         }
+        if let Some(conversation) = &filter.conversation {
+            self.push(" AND EXISTS (SELECT FROM source_memories l JOIN sources o ON ").own("o");
+            self.push(" AND o.source_id = l.source_id WHERE ").own("l");
+            self.push(" AND l.memory_id = ").push(alias).push(".memory_id AND o.conversation_id = ");
+            self.bind(conversation.clone()).push(")");
+        }
     }
 
     /// The postings of the terms, what each term is worth, and the sum for each record.

@@ -1,0 +1,6 @@
+//! The MCP door.
+
+mod bridge;
+mod protocol;
+mod seed;
+mod tool;
