@@ -9,7 +9,7 @@ use super::consolidate::describe;
 use super::item::Item;
 use super::store::{self, Store};
 use super::workspace::picture;
-use super::{check_slot_id, config};
+use super::{check_slot_id, reach};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller, Permit};
 use crate::error::{Error, ErrorReport, Result};
@@ -48,9 +48,8 @@ pub struct SettledSlot {
 }
 
 /// Slots that were found, before anything is done to them.
-#[derive(Debug)]
 pub struct Found {
-    permit: Permit,
+    store: Store,
     slots: DoneSlots,
     items: Vec<Item>,
 }
@@ -59,7 +58,7 @@ impl DoneSlots {
     /// Finds the slots. Needs the right to clear, and to remember any, to read them and to write durable memory.
     pub async fn find(self, app: &App, caller: &Caller) -> Result<Found> {
         let permit = self.permit(caller)?;
-        let config = config::of(app, permit.tenant()).await?;
+        let store = reach(app, &permit).await?;
         let named = self.consolidate.len() + self.clear.len();
         if named > MAX_SLOTS_NAMED {
             let rule = format!("must not name more than {MAX_SLOTS_NAMED} slots");
@@ -69,7 +68,7 @@ impl DoneSlots {
         for (list, ids) in [("consolidate", &self.consolidate), ("clear", &self.clear)] {
             for (place, id) in ids.iter().enumerate() {
                 let field = format!("slots.{list}[{place}]");
-                check_slot_id(id, config.max_slot_id_bytes).map_err(|error| error.inside(&field))?;
+                check_slot_id(id, store.config.max_slot_id_bytes).map_err(|error| error.inside(&field))?;
                 if !seen.insert(id) {
                     return Err(Error::invalid(field, "is named twice"));
                 }
@@ -79,9 +78,9 @@ impl DoneSlots {
         let items = if self.consolidate.is_empty() {
             Vec::new()
         } else {
-            picture(app, &permit, &config).await?.items.into_iter().filter(is_wanted).collect()
+            picture(&store).await?.items.into_iter().filter(is_wanted).collect()
         };
-        Ok(Found { permit, slots: self, items })
+        Ok(Found { store, slots: self, items })
     }
 
     /// The right to clear, if the caller has all that is needed.
@@ -97,14 +96,12 @@ impl DoneSlots {
 impl Found {
     /// Remembers and clears. Slots that are not there are told as not cleared.
     pub async fn settle(self, app: &App, caller: &Caller, scope: &Scope) -> Result<Vec<SettledSlot>> {
-        let Self { permit, slots, items } = self;
-        let config = config::of(app, permit.tenant()).await?;
+        let Self { store, slots, items } = self;
         let records: Vec<_> = items.iter().map(|item| describe(item, scope.clone(), None)).collect();
         let results = match records.as_slice() {
             [] => Vec::new(),
             _ => Box::pin(remember::remember_batch(app, caller, records, None)).await?.body.results,
         };
-        let store = Store::new(app, &permit, &config);
         let mut settled = Vec::with_capacity(slots.consolidate.len() + slots.clear.len());
         for id in slots.consolidate {
             let place = items.iter().position(|item| item.id == id);
@@ -113,8 +110,8 @@ impl Found {
                 match result {
                     BatchResult::Remembered(remembered) => {
                         slot.memory_id = Some(remembered.record.id);
-                        let arguments = [slot.id.clone(), item.as_stored.clone()];
-                        slot.cleared = store.step(&store::CLEAR, &arguments).await?.outcome == "ok";
+                        let arguments = vec![slot.id.clone(), item.as_stored.clone()];
+                        slot.cleared = store.step(&store::CLEAR, arguments).await?.outcome == "ok";
                     }
                     BatchResult::Refused { error } => slot.error = Some(error.clone()),
                 }
@@ -122,7 +119,7 @@ impl Found {
             settled.push(slot);
         }
         for id in slots.clear {
-            let cleared = store.step(&store::CLEAR, &[id.clone(), String::new()]).await?.outcome == "ok";
+            let cleared = store.step(&store::CLEAR, vec![id.clone(), String::new()]).await?.outcome == "ok";
             settled.push(SettledSlot { id, memory_id: None, cleared, error: None });
         }
         Ok(settled)
