@@ -32,6 +32,8 @@ fn host(url: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -42,6 +44,8 @@ mod tests {
             public_url: "https://memory.example.com".to_owned(),
             access_token: None,
             mcp_origins: vec!["https://app.example.org".to_owned()],
+            socket_idle: Duration::from_mins(1),
+            socket_slow: Duration::from_secs(20),
         };
         for origin in [
             "http://localhost:3000",

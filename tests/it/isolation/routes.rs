@@ -144,6 +144,41 @@ fn of_session(pattern: &str, session: &str) -> Option<Value> {
     }
 }
 
+/// How a route of operators is called.
+fn of_operator(method: &str, path: &str, target: &Target) -> (String, Option<Value>) {
+    let tenant = |end: &str| format!("/v1/admin/tenants/{}{end}", target.tenant);
+    match (method, path) {
+        ("POST", "/v1/admin/jobs/{id}/retry") => (path.replace("{id}", &target.failed_job), None),
+        ("POST", "/v1/admin/tenants") => {
+            (path.to_owned(), Some(json!({ "slug": "new-tenant", "name": "New" })))
+        }
+        ("GET", "/v1/admin/tenants/{id}") => (tenant(""), None),
+        ("PATCH", "/v1/admin/tenants/{id}") => (tenant(""), Some(json!({ "name": "Changed" }))),
+        ("DELETE", "/v1/admin/tenants/{id}") => (tenant(&format!("?confirm={}", target.slug)), None),
+        ("POST", "/v1/admin/tenants/{id}/revoke_all") => (tenant("/revoke_all"), None),
+        ("POST", "/v1/admin/signing_keys/rotate") => (path.to_owned(), None),
+        ("POST", "/v1/admin/tenants/{id}/keys") => (
+            tenant("/keys"),
+            Some(json!({ "name": "k", "namespaces": ["*"], "capabilities": { "memory.durable": ["read"] } })),
+        ),
+        ("POST", "/v1/admin/tenants/{id}/tokens") => (
+            tenant("/tokens"),
+            Some(
+                json!({ "name": "t", "namespace": "default", "capabilities": { "memory.durable": ["read"] } }),
+            ),
+        ),
+        ("GET", "/v1/admin/tenants/{id}/keys") => (tenant("/keys"), None),
+        ("GET", "/v1/admin/tenants/{id}/tokens") => (tenant("/tokens"), None),
+        ("DELETE", "/v1/admin/tenants/{id}/keys/{key_id}") => {
+            (tenant(&format!("/keys/{}", target.key)), None)
+        }
+        ("DELETE", "/v1/admin/tenants/{id}/tokens/{token_id}") => {
+            (tenant(&format!("/tokens/{}", target.token)), None)
+        }
+        _ => panic!("{method} {path} is new: say here how it is called, and add it to ROUTES"),
+    }
+}
+
 /// A request that is in order, but for what its sender holds.
 #[derive(Debug, PartialEq)]
 pub struct Call {
@@ -156,7 +191,6 @@ impl Call {
     /// How a route is called for this target.
     pub fn to(route: &Route, target: &Target) -> Self {
         let memory = |end: &str| format!("/v1/memory/items/{}{end}", target.memory);
-        let tenant = |end: &str| format!("/v1/admin/tenants/{}{end}", target.tenant);
         let note = |content: &str| json!({ "scope": { "kind": "user", "key": "alice" }, "category": "custom", "content": content });
         let search = json!({ "query": target.words, "limit": 100 });
         let path = route.path.to_owned();
@@ -174,7 +208,6 @@ impl Call {
             }
             ("POST", "/v1/memory/capture") => (path, Some(json!({ "task_content": "I prefer tea." }))),
             ("GET", "/v1/memory/jobs/{id}") => (path.replace("{id}", &target.job), None),
-            ("POST", "/v1/admin/jobs/{id}/retry") => (path.replace("{id}", &target.failed_job), None),
             ("POST", "/v1/auth/token") => (path, Some(json!({ "namespace": "default" }))),
             ("POST", "/v1/auth/attenuate") => (path, Some(json!({ "ttl_seconds": 60 }))),
             ("POST", "/v1/auth/revoke") => (path, Some(json!({ "jti": target.capability }))),
@@ -227,32 +260,7 @@ impl Call {
                 let params = json!({ "name": "search_memory", "arguments": arguments });
                 (path, Some(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })))
             }
-            ("POST", "/v1/admin/tenants") => (path, Some(json!({ "slug": "new-tenant", "name": "New" }))),
-            ("GET", "/v1/admin/tenants/{id}") => (tenant(""), None),
-            ("PATCH", "/v1/admin/tenants/{id}") => (tenant(""), Some(json!({ "name": "Changed" }))),
-            ("DELETE", "/v1/admin/tenants/{id}") => (tenant(&format!("?confirm={}", target.slug)), None),
-            ("POST", "/v1/admin/tenants/{id}/revoke_all") => (tenant("/revoke_all"), None),
-            ("POST", "/v1/admin/signing_keys/rotate") => (path, None),
-            ("POST", "/v1/admin/tenants/{id}/keys") => (
-                tenant("/keys"),
-                Some(
-                    json!({ "name": "k", "namespaces": ["*"], "capabilities": { "memory.durable": ["read"] } }),
-                ),
-            ),
-            ("POST", "/v1/admin/tenants/{id}/tokens") => (
-                tenant("/tokens"),
-                Some(
-                    json!({ "name": "t", "namespace": "default", "capabilities": { "memory.durable": ["read"] } }),
-                ),
-            ),
-            ("GET", "/v1/admin/tenants/{id}/keys") => (tenant("/keys"), None),
-            ("GET", "/v1/admin/tenants/{id}/tokens") => (tenant("/tokens"), None),
-            ("DELETE", "/v1/admin/tenants/{id}/keys/{key_id}") => {
-                (tenant(&format!("/keys/{}", target.key)), None)
-            }
-            ("DELETE", "/v1/admin/tenants/{id}/tokens/{token_id}") => {
-                (tenant(&format!("/tokens/{}", target.token)), None)
-            }
+            (method, pattern) if pattern.starts_with("/v1/admin/") => of_operator(method, pattern, target),
             (method, path) => {
                 panic!("{method} {path} is new: say here how it is called, and add it to ROUTES")
             }

@@ -44,7 +44,7 @@ impl Bridge {
         input.flush().unwrap();
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.say(&json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params }).to_string());
         let answer = self.next();
         assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &json!(method)), "{answer}");
@@ -84,25 +84,25 @@ async fn a_client_without_http_speaks_through_the_bridge_xd02_r36() {
     let token = app.personal_token(made.id, token).await.1;
     let mut bridge = Bridge::start(&url, &token);
     let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
-    assert_eq!(bridge.ask("initialize", hello)["result"]["serverInfo"]["name"], "WorkingMemory");
+    assert_eq!(bridge.ask("initialize", &hello)["result"]["serverInfo"]["name"], "WorkingMemory");
     bridge.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    let listed = bridge.ask("tools/list", json!({}))["result"]["tools"].clone();
+    let listed = bridge.ask("tools/list", &json!({}))["result"]["tools"].clone();
     let over_http = made.client.mcp("tools/list", json!({})).await.expect(200)["result"]["tools"].clone();
     assert_eq!(listed, over_http);
     assert_eq!(each(&listed, "name")[0], "save_memory");
     let save =
         json!({ "name": "save_memory", "arguments": { "text": "- Rex is a dog\n- Tom is a cat\u{2028}" } });
-    let saved = bridge.ask("tools/call", save);
+    let saved = bridge.ask("tools/call", &save);
     assert_eq!(saved["result"]["structuredContent"]["count"], 2, "{saved}");
     let search = json!({ "name": "search_memory", "arguments": { "query": "dog", "dedupe_recent": false } });
-    let found = bridge.ask("tools/call", search)["result"]["structuredContent"].clone();
+    let found = bridge.ask("tools/call", &search)["result"]["structuredContent"].clone();
     assert_eq!(found["relevant"][0]["text"], "Rex is a dog");
     let delete = json!({ "action": "delete", "id": found["relevant"][0]["id"] });
-    let deleted = bridge.ask("tools/call", json!({ "name": "manage_memory", "arguments": delete }));
+    let deleted = bridge.ask("tools/call", &json!({ "name": "manage_memory", "arguments": delete }));
     assert_eq!(deleted["result"]["structuredContent"]["deleted"], true, "{deleted}");
     bridge.say("{ no json");
     assert_eq!(bridge.next()["error"]["code"], -32700);
-    assert_eq!(bridge.ask("no/such", json!({}))["error"]["code"], -32601);
+    assert_eq!(bridge.ask("no/such", &json!({}))["error"]["code"], -32601);
     let (code, said) = bridge.end();
     assert_eq!((code, said.as_str()), (Some(0), ""));
 }
@@ -111,7 +111,7 @@ async fn a_client_without_http_speaks_through_the_bridge_xd02_r36() {
 async fn a_bridge_without_a_server_or_a_good_token_says_so() {
     let away = format!("http://127.0.0.1:{}", free_port());
     let mut bridge = Bridge::start(&away, "mt_pat_x");
-    let answer = bridge.ask("ping", json!({}));
+    let answer = bridge.ask("ping", &json!({}));
     assert_eq!(answer["error"]["code"], -32050, "{answer}");
     assert!(answer["error"]["message"].as_str().unwrap().contains(&away), "{answer}");
     bridge.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
@@ -120,7 +120,7 @@ async fn a_bridge_without_a_server_or_a_good_token_says_so() {
     let app = TestApp::start_lexical().await;
     let url = format!("http://{}", app.serve().await);
     let mut bridge = Bridge::start(&url, "mt_pat_x");
-    let answer = bridge.ask("ping", json!({}));
+    let answer = bridge.ask("ping", &json!({}));
     assert_eq!(answer["error"]["code"], -32001, "{answer}");
     let (code, said) = bridge.end();
     assert!(code == Some(0) && !said.contains("mt_pat_x"), "{said}");

@@ -129,7 +129,8 @@ async fn few_notes_of_a_conversation_are_found_among_many_others_d012() {
             search(&client, json!({ "conversation_id": "c1", "k": 20, "dedupe_recent": false })).await;
         let mut ids: Vec<&str> = reply["relevant"].as_array().unwrap().iter().map(id).collect();
         let mut all: Vec<&str> = wanted.iter().map(id).collect();
-        (ids.sort_unstable(), all.sort_unstable());
+        ids.sort_unstable();
+        all.sort_unstable();
         assert_eq!(ids, all);
     }
 }
