@@ -4,4 +4,5 @@ mod door;
 mod facts;
 mod forgotten;
 mod gone;
+mod model;
 mod secrets;
