@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::auth::{Action, Area, Caller};
+use crate::capture::{self, Capture};
 use crate::error::{Error, Result};
 use crate::http::json;
 use crate::http::route::Needs;
@@ -23,6 +24,9 @@ const DEADLINE: Duration = Duration::from_secs(10);
 
 /// How long saving may take: 200 notes as long as the model reads are 51,000 tokens.
 const SAVE_DEADLINE: Duration = Duration::from_mins(1);
+
+/// The arguments of `capture_task`.
+const CAPTURED: &[&str] = &["task_content", "task_description", "client"];
 
 /// One tool.
 pub struct Tool {
@@ -56,6 +60,12 @@ pub const TOOLS: &[Tool] = &[
         needs: Needs::Right(Area::Durable, Action::Delete),
         deadline: DEADLINE,
         run: manage_memory,
+    },
+    Tool {
+        name: "capture_task",
+        needs: Needs::Right(Area::Durable, Action::Write),
+        deadline: DEADLINE,
+        run: capture_task,
     },
 ];
 
@@ -124,5 +134,14 @@ fn manage_memory(mut call: Call) -> Running {
     Box::pin(async move {
         let wanted: Manage = call.arguments()?;
         reply(&note::manage(&call.app, &call.caller, &wanted).await?)
+    })
+}
+
+fn capture_task(mut call: Call) -> Running {
+    Box::pin(async move {
+        // Over REST what nobody knows is refused, here it is ignored (XD-19).
+        call.arguments.retain(|name, _| CAPTURED.contains(&name.as_str()));
+        let new: Capture = call.arguments()?;
+        reply(&capture::capture(&call.app, &call.caller, new, None).await?.body)
     })
 }

@@ -15,6 +15,7 @@ const NEEDS: &[&str] = &[
     "save_memory Right(Durable, Write)",
     "search_memory Right(Durable, Read)",
     "manage_memory Right(Durable, Delete)",
+    "capture_task Right(Durable, Write)",
 ];
 
 #[test]
@@ -29,6 +30,7 @@ fn arguments(tool: &Tool, target: &Target) -> Value {
         "save_memory" => json!({ "text": "A note." }),
         "search_memory" => json!({ "query": target.words, "k": 20, "dedupe_recent": false }),
         "manage_memory" => json!({ "action": "delete", "id": target.memory }),
+        "capture_task" => json!({ "task_content": "I prefer tea." }),
         name => panic!("{name} is new: say here how it is called"),
     }
 }

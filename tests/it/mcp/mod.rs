@@ -1,6 +1,7 @@
 //! The MCP door.
 
 mod bridge;
+mod capture;
 mod protocol;
 mod seed;
 mod tool;

@@ -27,11 +27,10 @@ async fn the_tools_are_those_of_the_seed_word_for_word_d050_d051_d052_d053_xd01(
     let app = TestApp::start_lexical().await;
     let client = app.tenant("acme").await.client;
     let listed = client.mcp("tools/list", json!({})).await.expect(200)["result"]["tools"].clone();
-    let names = ["save_memory", "search_memory", "manage_memory"];
+    let names = ["save_memory", "search_memory", "manage_memory", "capture_task"];
     assert_eq!(each(&listed, "name"), names.map(Value::from).iter().collect::<Vec<_>>());
     let seed = tools();
     assert_eq!(seed.len(), 4);
-    // The fourth follows with capture.
     for (tool, (description, schema)) in listed.as_array().unwrap().iter().zip(&seed) {
         assert_eq!(tool["description"], *description);
         assert_eq!(tool["inputSchema"], *schema);
