@@ -30,7 +30,7 @@ impl Socket {
     /// The same with little room for what was not read yet.
     pub async fn open_narrow(address: SocketAddr, capability: &str, query: &str) -> Self {
         let socket = tokio::net::TcpSocket::new_v4().unwrap();
-        socket.set_recv_buffer_size(4_096).unwrap();
+        socket.set_recv_buffer_size(65_536).unwrap();
         Self::on(socket, address, capability, query).await.unwrap()
     }
 
