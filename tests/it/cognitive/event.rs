@@ -112,7 +112,7 @@ async fn entries_at_once_are_told_in_their_order_r29() {
     let id = made.client.session("A goal.").await;
     let mut readers = Vec::new();
     for is_socket in [false, true] {
-        readers.push(Follower::open(is_socket, address, &made.capability, None).await);
+        readers.push(Follower::open(is_socket, address, &made.capability, Some(0)).await);
     }
     at_once((0..8).map(|_| {
         let (client, id) = (made.client.clone(), id.clone());
@@ -125,6 +125,7 @@ async fn entries_at_once_are_told_in_their_order_r29() {
     }))
     .await;
     for reader in &mut readers {
+        assert_eq!(reader.told().await["method"], "cognitive/session_started");
         for seq in 1..=120 {
             let told = reader.told().await;
             assert_eq!(told["params"]["entry"]["seq"], seq, "{told}");
