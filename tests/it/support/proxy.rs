@@ -142,6 +142,6 @@ async fn pump(
 
 impl Way {
     fn passes(&self, number: u64) -> bool {
-        !self.is_blocked && number >= self.stranded
+        !self.is_blocked && number >= self.stranded.max(self.cut)
     }
 }
