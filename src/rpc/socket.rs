@@ -13,6 +13,7 @@ use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use axum::http::{HeaderMap, Method};
 use axum::response::Response;
 use axum::routing::get;
+use futures_util::SinkExt;
 use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
@@ -147,7 +148,9 @@ impl Connection {
             let step = tokio::select! {
                 () = app.stopped() => Err(Some(Close::new(1001, "the service is stopping: connect again"))),
                 _ = ticks.tick() => self.tick(socket, running.is_some(), &mut pinged).await,
-                frame = socket.recv(), if running.is_none() => self.take(frame).map(|message| running = message),
+                frame = socket.recv(), if running.is_none() => {
+                    self.hear(socket, frame).await.map(|message| running = message)
+                }
                 answers = finish(&mut running) => match answers {
                     Some(answers) => self.send(socket, &answers).await,
                     None => Ok(()),
@@ -194,6 +197,24 @@ impl Connection {
         Ok(())
     }
 
+    /// Takes what came. What the protocol answers by itself goes out first: were the next ping read before, the answers
+    /// to whoever does not read them would pile up.
+    async fn hear(
+        &mut self,
+        socket: &mut WebSocket,
+        frame: Option<Result<Message, axum::Error>>,
+    ) -> Result<Option<Running>, Option<Close>> {
+        match &frame {
+            Some(Ok(Message::Ping(_))) => self.in_time(socket.flush()).await?,
+            Some(Ok(Message::Close(_))) => {
+                // The connection ends either way.
+                let _ = tokio::time::timeout(GOODBYE, socket.flush()).await;
+            }
+            _ => {}
+        }
+        self.take(frame)
+    }
+
     /// Puts a message to work. Fails when the connection ends: with a reason if it is this side's.
     fn take(
         &mut self,
@@ -230,8 +251,16 @@ impl Connection {
     }
 
     async fn send_message(&mut self, socket: &mut WebSocket, message: Message) -> Result<(), Option<Close>> {
+        self.in_time(socket.send(message)).await
+    }
+
+    /// Waits until something is sent, as long as a client may be slow.
+    async fn in_time(
+        &mut self,
+        sending: impl Future<Output = Result<(), axum::Error>>,
+    ) -> Result<(), Option<Close>> {
         let start = Instant::now();
-        match tokio::time::timeout(self.app.config.http.socket_slow, socket.send(message)).await {
+        match tokio::time::timeout(self.app.config.http.socket_slow, sending).await {
             Ok(Ok(())) => {
                 // Meanwhile nothing was read, and so nothing heard.
                 self.heard += start.elapsed();

@@ -9,6 +9,9 @@ use memtide::embed::Embedder;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::support::{Made, Socket, TestApp, fact, with};
 
@@ -136,4 +139,29 @@ async fn a_peer_that_is_gone_is_cut() {
     assert!(bytes.windows(close.len()).any(|window| window == close), "it is told why");
     live.call("memory/list", json!({})).await;
     assert!(app.app.events.open() >= 1);
+}
+
+/// What the protocol answers by itself does not pile up for whoever does not read it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_floods_with_pings_and_reads_nothing_is_cut() {
+    let (_app, made, address) = served_with(|config| config.http.socket_slow = Duration::from_secs(1)).await;
+    let mut socket = Socket::open_narrow(address, &made.capability, "").await;
+    let start = Instant::now();
+    let mut sent = 0_u64;
+    while socket.send_message(Message::Ping(vec![0; 125].into())).await {
+        sent += 1;
+        assert!(start.elapsed() < Duration::from_secs(20), "{sent} pings were taken");
+    }
+    assert!(sent * 125 < 64 << 20, "no more than lies between the two ends: {sent}");
+}
+
+/// RFC 6455, 5.5.1: the end of a connection is answered.
+#[tokio::test]
+async fn a_goodbye_is_answered() {
+    let (_app, made, address) = served().await;
+    let mut socket = Socket::open(address, &made.capability, "").await.unwrap();
+    socket.call("memory/list", json!({})).await;
+    let goodbye = CloseFrame { code: CloseCode::Normal, reason: "done".into() };
+    assert!(socket.send_message(Message::Close(Some(goodbye))).await);
+    assert_eq!(socket.closed().await, 1000);
 }
