@@ -11,10 +11,10 @@ use crate::auth::Permit;
 use crate::db::TenantTx;
 use crate::error::{Error, Result};
 use crate::id::MemoryId;
-use crate::memory::Record;
 use crate::memory::accept;
 use crate::memory::draft::check_content;
 use crate::memory::write::Changes;
+use crate::memory::{Record, Status};
 
 /// The fact that the candidate stands for, or will: with a vector, for a record or for a suppression.
 pub async fn prepare(app: &App, writer: &Permit, known: &Stored, act: &Act) -> Result<Option<Fact>> {
@@ -82,6 +82,8 @@ impl Case<'_> {
                     Some(id) => accept::find(tx, writer, id).await?,
                     None => None,
                 };
+                // What was forgotten since is not told again.
+                let record = record.filter(|record| record.status != Status::Deleted);
                 return Ok(Decided { candidate: candidate.shown(changes.now), record });
             }
         }

@@ -29,6 +29,7 @@ pub async fn semantic_write(
     if new.disposition == Disposition::AcceptActive {
         caller.permit(Action::Write, Area::Durable)?;
     }
+    let reads = caller.claims().rights.allows(Area::Durable, Action::Read);
     let once = idempotency::run(app, permit, key, |claim| async move {
         let mut proposed = Proposed::check(app, permit, new, Origin::Suggestion)?;
         proposed.fact.embed(app, permit).await?;
@@ -36,7 +37,10 @@ pub async fn semantic_write(
             let mut tx = app.db.begin(permit).await?;
             let mut changes = Changes::new(permit, app.clock.now());
             let policy = prepare(&mut tx, permit, std::slice::from_ref(&proposed)).await?;
-            let answer = Answer::ok(decide(&mut tx, permit, &mut changes, &policy, &proposed).await?);
+            let mut written = decide(&mut tx, permit, &mut changes, &policy, &proposed).await?;
+            // What somebody else wrote is shown to whoever may read it.
+            written.record = written.record.filter(|_| written.created || reads);
+            let answer = Answer::ok(written);
             changes.write(&mut tx).await?;
             claim.settle(&mut tx, permit, &answer).await?;
             tx.commit().await?;

@@ -127,3 +127,29 @@ async fn what_is_merged_into_a_plain_one_makes_it_personal() {
     assert_eq!(decided["record"]["sensitivity"], "personal");
     sees_nothing(&normal).await;
 }
+
+/// who may propose and not read is told of what others wrote that it is there, and no more.
+#[tokio::test]
+async fn a_record_is_shown_to_who_may_read_it_r14() {
+    let (app, made, _) = start().await;
+    let known = made.client.propose(with(identity("Ada"), json!({ "metadata": { "mine": SECRET } }))).await;
+    let proposer = json!({ "namespace": "default", "capabilities": { "memory.candidates": ["write"] } });
+    let proposer = app.anyone().capability(&app.exchange(&made.key, proposer).await);
+    let again = proposer.propose(with(identity("ADA"), json!({ "content": "Call me Ada." }))).await;
+    assert_eq!((&again["relation"], again.get("record")), (&json!("duplicate"), None), "{again}");
+    let own = proposer.propose(identity("ada")).await;
+    assert!(own.get("record").is_none() && !own.to_string().contains(SECRET), "{own}");
+    assert_eq!(made.client.propose(identity("Ada")).await["record"]["id"], known["record"]["id"]);
+}
+
+/// An approval that is repeated does not bring back what was forgotten meanwhile.
+#[tokio::test]
+async fn a_repeated_approval_does_not_tell_what_was_forgotten() {
+    let (_app, made, _) = start().await;
+    let id = made.client.candidate("Grows heliotrope.").await;
+    let approved = made.client.review(&id, "approve", json!({})).await.expect(200);
+    let record = approved["record"]["id"].as_str().unwrap();
+    made.client.delete(&format!("/v1/memory/items/{record}")).await.expect(200);
+    let again = made.client.review(&id, "approve", json!({})).await.expect(200);
+    assert_eq!((&again["candidate"]["status"], again.get("record")), (&json!("approved"), None));
+}
