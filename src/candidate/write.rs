@@ -37,7 +37,7 @@ pub async fn semantic_write(
             let mut tx = app.db.begin(permit).await?;
             let mut changes = Changes::new(permit, app.clock.now());
             let policy = prepare(&mut tx, permit, std::slice::from_ref(&proposed)).await?;
-            let mut written = decide(&mut tx, permit, &mut changes, &policy, &proposed).await?;
+            let mut written = Box::pin(decide(&mut tx, permit, &mut changes, &policy, &proposed)).await?;
             // What somebody else wrote is shown to whoever may read it.
             written.record = written.record.filter(|_| written.created || reads);
             let answer = Answer::ok(written);
