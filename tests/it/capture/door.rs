@@ -54,7 +54,7 @@ async fn a_text_of_32_kb_is_taken_and_not_a_byte_more_c041() {
 }
 
 #[tokio::test]
-async fn a_description_is_cut_and_a_client_is_checked_d041_d042() {
+async fn a_description_is_cut_and_a_client_is_checked_d041_d042_d055() {
     let app = TestApp::start_lexical().await;
     let client = app.tenant("alice").await.client;
     let more = json!({ "task_description": format!("one\r\ntwo {}", "é".repeat(600)),

@@ -23,7 +23,7 @@ fn tools() -> Vec<(String, Value)> {
 
 /// D-050 to D-053, XD-01: the tools of the seed, in its words, and no other.
 #[tokio::test]
-async fn the_tools_are_those_of_the_seed_word_for_word_d050_d051_d052_d053_xd01() {
+async fn the_tools_are_those_of_the_seed_word_for_word_d017_d050_d051_d052_d053_xd01() {
     let app = TestApp::start_lexical().await;
     let client = app.tenant("acme").await.client;
     let listed = client.mcp("tools/list", json!({})).await.expect(200)["result"]["tools"].clone();
