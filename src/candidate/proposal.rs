@@ -6,11 +6,12 @@ use super::outcome::{Fact, Parts};
 use super::policy::{self, CandidatePolicy, EvidenceClass, Origin, Proposal, Verdict, is_secret};
 use super::semantic::{SemanticWrite, SemanticWritten};
 use super::trust::{classify, usual_source};
-use super::word::{Disposition, Explicitness, Relation};
+use super::word::{Disposition, Explicitness, Relation, SensitivityHint};
 use super::{Detail, Stored, key};
 use crate::app::App;
 use crate::auth::{Actor, ActorKind, Permit};
 use crate::error::Result;
+use crate::extract::secret;
 use crate::id::CandidateId;
 use crate::memory::write::Changes;
 use crate::memory::{Provenance, SourceContextKind};
@@ -35,6 +36,10 @@ impl Proposed {
     pub fn check(app: &App, permit: &Permit, mut new: SemanticWrite, origin: Origin) -> Result<Self> {
         new.check()?;
         crate::memory::draft::check_metadata(new.metadata.as_ref())?;
+        if !is_secret(new.semantic.sensitivity) && holds_secret(&new) {
+            // Whatever the writer takes it for: a key or a password is kept out (PC-36).
+            new.semantic.sensitivity = SensitivityHint::Secret;
+        }
         let source_context_kind = new.source_context_kind.or_else(|| usual_source(permit.actor()));
         let provenance = new.provenance.unwrap_or_default();
         let evidence_class = classify(source_context_kind, &provenance, &new.evidence);
@@ -161,4 +166,13 @@ impl Proposed {
             },
         }
     }
+}
+
+/// Whether a text of the proposal holds what looks like a key, a password or a card number.
+fn holds_secret(new: &SemanticWrite) -> bool {
+    let value =
+        new.value.as_ref().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    let quotes = new.evidence.iter().filter_map(|piece| piece.quote.as_deref());
+    let mut texts = [Some(new.content.as_str()), value.as_deref()].into_iter().flatten().chain(quotes);
+    texts.any(|text| !secret::find(text).is_empty())
 }

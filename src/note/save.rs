@@ -199,6 +199,21 @@ impl Note {
         Self { piece, kind, category, secrets: kinds }
     }
 
+    /// What it says, and what tells it from others with the same text: that it is done, and the other columns of its row.
+    fn content(&self) -> String {
+        let Piece { text, done, fields, .. } = &self.piece;
+        let mark = if *done == Some(true) { "[x] " } else { "" };
+        let columns: Vec<String> = fields
+            .iter()
+            .filter(|(name, _)| !is_number_of_row(name))
+            .map(|(name, value)| say(name, value))
+            .collect();
+        match columns.as_slice() {
+            [] => format!("{mark}{text}"),
+            columns => format!("{mark}{text} ({})", columns.join("; ")),
+        }
+    }
+
     fn remember(&self, scope: &Scope, source: &Source, now: DateTime<Utc>) -> Remember {
         let seen = self.piece.dated.filter(|at| *at <= now + AHEAD);
         Remember {
@@ -206,7 +221,7 @@ impl Note {
             category: self.category,
             namespace: None,
             key: None,
-            content: self.piece.text.clone(),
+            content: self.content(),
             sensitivity: (!self.secrets.is_empty()).then_some(Sensitivity::SecretLike),
             confidence: None,
             importance: None,
@@ -245,4 +260,15 @@ impl Note {
         }
         metadata
     }
+}
+
+/// Whether a column only numbers rows, which says nothing.
+fn is_number_of_row(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ["id", "uuid", "hash", "score", "confidence", "embedding"].contains(&name.as_str())
+        || name.ends_with("_id")
+}
+
+fn say(name: &str, value: &Value) -> String {
+    value.as_str().map_or_else(|| format!("{name}: {value}"), |text| format!("{name}: {text}"))
 }

@@ -14,10 +14,11 @@ use super::{check_slot_id, config_store, reach};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller, Namespace, OperatorPermit, Permit};
 use crate::error::{Error, Result};
+use crate::extract::secret;
 use crate::id::{MemoryId, TenantId};
 use crate::idempotency::{self, Answer, Key};
 use crate::memory::remember::{self, Remember, Remembered, remember_claimed};
-use crate::memory::{Category, Context, Scope, ScopeKind};
+use crate::memory::{Category, Context, Scope, ScopeKind, Sensitivity};
 use crate::time::UnixTime;
 
 /// What this node has promoted already. Whatever it forgets is found again in durable memory, and not doubled.
@@ -190,8 +191,8 @@ pub(super) fn describe(item: &Item, scope: Scope, category: Option<Category>) ->
         category: category.unwrap_or(Category::Custom),
         namespace: None,
         key: None,
+        sensitivity: (!secret::find(&content).is_empty()).then_some(Sensitivity::SecretLike),
         content,
-        sensitivity: None,
         confidence: None,
         importance: Some(item.importance),
         provenance: None,

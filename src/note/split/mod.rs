@@ -3,7 +3,7 @@
 //! - No character of content is lost and none is made up: what is dropped are list marks, boxes of tasks, lines that
 //!   only separate, and blank space. Of tables and exports in JSON and CSV, what frames the cells is dropped too.
 //! - A heading is a piece of its own, as it was written; the pieces below it are told what they stand under.
-//! - A row that has a column of text is that text; its other columns come along as fields.
+//! - A row that has a column of text is that text; its other columns come along as fields, and are said behind it.
 
 mod export;
 mod line;

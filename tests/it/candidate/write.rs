@@ -292,3 +292,27 @@ async fn evidence_is_classed_by_its_source_r39() {
         assert_eq!(class(&written), expected, "{at}");
     }
 }
+
+/// PC-36, C169: what looks like a key is kept out, whatever the writer takes it for.
+#[tokio::test]
+async fn a_secret_is_recognised_whatever_it_is_called_pc36_c169() {
+    let (_app, made) = start().await;
+    let key = "AKIAIOSFODNN7EXAMPLE";
+    let explicit = json!({ "explicitness": "explicit", "intent": "explicit_store" });
+    for write in [
+        json!({ "content": format!("The key is {key}.") }),
+        json!({ "content": "The key is here.", "value": key }),
+        json!({ "content": "The key is there.", "evidence": [{ "quote": format!("use {key}") }] }),
+    ] {
+        let write = with(meaning(proposal("x"), explicit.clone()), write);
+        let written = made.client.propose(with(write, json!({ "disposition": "accept_active" }))).await;
+        let candidate = &written["candidate"];
+        assert_eq!(
+            (&candidate["status"], &candidate["reason"]),
+            (&json!("auto_rejected"), &json!("secret_like_or_regulated")),
+            "{written}"
+        );
+        assert!(written.get("record").is_none() && !written.to_string().contains(key), "{written}");
+    }
+    assert!(made.client.listed("").await.is_empty());
+}

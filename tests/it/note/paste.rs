@@ -137,7 +137,7 @@ async fn two_thousand_notes_of_ten_formats_lose_no_character_d004_xd05() {
 fn is_frame(rest: &str) -> bool {
     let rest = rest.trim();
     rest.is_empty()
-        || ["User:", "Assistant:"].contains(&rest)
+        || ["User:", "Assistant:", "[x]", "(date: 2024-05-01)"].contains(&rest)
         || rest.starts_with("[2024-05-") && rest.ends_with("] -")
 }
 

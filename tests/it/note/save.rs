@@ -36,7 +36,7 @@ async fn a_todo_is_a_todo_d002_xd17() {
     let app = TestApp::start_lexical().await;
     let client = app.tenant("acme").await.client;
     let notes = client.save("- [ ] renew the passport\n- [x] book the train").await;
-    assert_eq!(texts(&notes), ["renew the passport", "book the train"]);
+    assert_eq!(texts(&notes), ["renew the passport", "[x] book the train"]);
     for (note, done) in notes.iter().zip([false, true]) {
         assert_eq!(note["type"], "todo");
         let record =
@@ -181,4 +181,27 @@ async fn notes_belong_to_the_user_of_the_token_xd17() {
     assert!(found(&reply["relevant"]).is_empty() && found(&reply["recent"]).is_empty(), "{reply}");
     let agent = of(json!([{ "kind": "agent", "key": "a" }])).await;
     agent.tool_fails(SAVE, json!({ "text": "For whom?" }), "forbidden").await;
+}
+
+/// R-05: rows with the same text are two notes when another column, their date or that they are done differs.
+#[tokio::test]
+async fn rows_that_differ_in_a_column_are_two_notes_r05() {
+    let app = TestApp::start_lexical().await;
+    let client = app.tenant("acme").await.client;
+    for (paste, wanted) in [
+        (
+            "date,memory\n2024-01-02,Ran 5 km\n2024-01-09,Ran 5 km\n",
+            ["Ran 5 km (date: 2024-01-02)", "Ran 5 km (date: 2024-01-09)"],
+        ),
+        (
+            r#"[{"id":1,"text":"Paid the invoice","amount":100},{"id":2,"text":"Paid the invoice","amount":900}]"#,
+            ["Paid the invoice (amount: 100)", "Paid the invoice (amount: 900)"],
+        ),
+        ("- [ ] Pay the rent\n- [x] Pay the rent", ["Pay the rent", "[x] Pay the rent"]),
+    ] {
+        let saved = client.save(paste).await;
+        assert_eq!(texts(&saved), wanted);
+        assert!(saved.iter().all(|note| note.get("duplicate").is_none()), "{saved:?}");
+    }
+    assert_eq!(client.found("900").await, ["Paid the invoice (amount: 900)"]);
 }
