@@ -283,10 +283,10 @@ async fn assert_words_read_a_part(db: &mut PgConnection, client: &Client) {
             crate::support::with(json!({ "query": "warehouse lamp", "mode": "lexical" }), filter.clone());
         // Backends report what they did at most once a second, after a statement.
         let mut reads = (0, 0, 0);
-        for _ in 0..100 {
+        for _ in 0..300 {
             client.search(search.clone()).await;
             reads = counted(db).await;
-            if reads.1 > 0 {
+            if reads.0 > 0 && reads.1 > 0 {
                 break;
             }
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
