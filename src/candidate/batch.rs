@@ -4,7 +4,7 @@ use super::outcome::Fact;
 use super::policy::Origin;
 use super::proposal::Proposed;
 use super::semantic::{SemanticWrite, SemanticWritten};
-use super::write::{decide, prepare};
+use super::write::decide_all;
 use crate::app::App;
 use crate::auth::Permit;
 use crate::db::with_retry;
@@ -26,11 +26,7 @@ pub async fn write_all(
     with_retry(|| async {
         let mut tx = app.db.begin(permit).await?;
         let mut changes = Changes::new(permit, app.clock.now());
-        let policy = prepare(&mut tx, permit, &proposed).await?;
-        let mut written = Vec::with_capacity(proposed.len());
-        for new in &proposed {
-            written.push(decide(&mut tx, permit, &mut changes, &policy, new).await?);
-        }
+        let written = decide_all(&mut tx, permit, &mut changes, &proposed).await?;
         changes.write(&mut tx).await?;
         tx.commit().await?;
         Ok(written)

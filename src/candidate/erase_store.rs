@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::db::{OperatorTx, TenantTx};
+use crate::db::{OperatorTx, TenantTx, columns};
 use crate::error::Result;
 use crate::id::{CandidateId, MemoryId, TenantId};
 use crate::memory::{Scope, ScopeKind, Sensitivity};
@@ -25,9 +25,7 @@ pub async fn erase_of(tx: &mut TenantTx, memories: &[MemoryId]) -> Result<Vec<Ca
 
 /// Removes the candidates of records of many tenants, those that proposed the same, and what was told of them.
 pub async fn purge_of(tx: &mut OperatorTx, memories: &[(TenantId, i32, MemoryId)]) -> Result<()> {
-    let tenants: Vec<Uuid> = memories.iter().map(|(tenant, ..)| tenant.uuid()).collect();
-    let namespaces: Vec<i32> = memories.iter().map(|(_, ns, _)| *ns).collect();
-    let ids: Vec<Uuid> = memories.iter().map(|(.., id)| id.uuid()).collect();
+    let (tenants, namespaces, ids) = columns(memories);
     sqlx::query!(
         "WITH gone AS (
            SELECT * FROM unnest($1::uuid[], $2::int4[], $3::uuid[]) AS gone(tenant_id, ns, memory_id)

@@ -4,7 +4,7 @@ use super::outcome::Fact;
 use super::policy::Origin;
 use super::proposal::Proposed;
 use super::semantic::{SemanticWrite, SemanticWritten};
-use super::write::{decide, prepare};
+use super::write::decide_all;
 use crate::app::App;
 use crate::auth::Permit;
 use crate::db::TenantTx;
@@ -41,11 +41,6 @@ impl Found {
         permit: &Permit,
         changes: &mut Changes,
     ) -> Result<Vec<SemanticWritten>> {
-        let policy = prepare(tx, permit, &self.facts).await?;
-        let mut written = Vec::with_capacity(self.facts.len());
-        for proposed in &self.facts {
-            written.push(decide(tx, permit, changes, &policy, proposed).await?);
-        }
-        Ok(written)
+        decide_all(tx, permit, changes, &self.facts).await
     }
 }

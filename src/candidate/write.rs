@@ -36,8 +36,9 @@ pub async fn semantic_write(
         with_retry(|| async {
             let mut tx = app.db.begin(permit).await?;
             let mut changes = Changes::new(permit, app.clock.now());
-            let policy = prepare(&mut tx, permit, std::slice::from_ref(&proposed)).await?;
-            let mut written = Box::pin(decide(&mut tx, permit, &mut changes, &policy, &proposed)).await?;
+            let all = decide_all(&mut tx, permit, &mut changes, std::slice::from_ref(&proposed));
+            let written = Box::pin(all).await?.pop();
+            let mut written = written.ok_or_else(|| Error::internal("no result for a proposal"))?;
             // What somebody else wrote is shown to whoever may read it.
             written.record = written.record.filter(|_| written.created || reads);
             let answer = Answer::ok(written);
@@ -77,22 +78,28 @@ pub fn take_key(new: &mut SemanticWrite, route: &str) -> Result<Option<Key>> {
     Key::new(&key, route, &body).map(Some)
 }
 
-/// Keeps all others from the facts of these proposals until the transaction ends, and gives the tenant's policy.
-pub(super) async fn prepare(
+/// Decides what becomes of each of these proposals, in order. All others are kept from their facts until the transaction
+/// ends, in one order, so that two who write the same facts do not wait for each other in a ring.
+pub(super) async fn decide_all(
     tx: &mut TenantTx,
     permit: &Permit,
+    changes: &mut Changes,
     proposed: &[Proposed],
-) -> Result<CandidatePolicy> {
+) -> Result<Vec<SemanticWritten>> {
     let facts: Vec<_> = proposed.iter().map(|new| (&new.fact.scope, new.fact.key.key.as_str())).collect();
     store::lock_keys(tx, &facts).await?;
-    Ok(store::policy(tx).await?.unwrap_or_else(|| {
+    let policy = store::policy(tx).await?.unwrap_or_else(|| {
         tracing::warn!(tenant.id = %permit.tenant(), "the tenant's candidate_policy cannot be read: the default counts");
         CandidatePolicy::default()
-    }))
+    });
+    let mut written = Vec::with_capacity(proposed.len());
+    for new in proposed {
+        written.push(decide(tx, permit, changes, &policy, new).await?);
+    }
+    Ok(written)
 }
 
-/// Decides what becomes of a proposal.
-pub(super) async fn decide(
+async fn decide(
     tx: &mut TenantTx,
     permit: &Permit,
     changes: &mut Changes,

@@ -149,50 +149,25 @@ impl EntryKind {
 
 impl From<Entry> for Stored {
     fn from(entry: Entry) -> Self {
-        match entry {
-            Entry::Thought(Thought {
-                id,
-                session_id,
-                seq,
-                kind,
-                content,
-                confidence,
-                created_at,
-                metadata,
-            }) => {
+        let (session, seq) = (entry.session_id(), entry.seq());
+        let (id, kind, created_at, content, detail) = match entry {
+            Entry::Thought(new) => {
+                let Thought { kind, confidence, metadata, .. } = new;
                 let detail = Detail::Thought { kind, confidence, metadata };
-                let (id, kind) = (id.uuid(), EntryKind::Thought);
-                Self { id, session: session_id, seq, kind, content, detail, created_at: created_at.0 }
+                (new.id.uuid(), EntryKind::Thought, new.created_at.0, new.content, detail)
             }
             Entry::Decision(new) => {
                 let Decision { rationale, alternatives, confidence, based_on, metadata, .. } = new;
                 let detail = Detail::Decision { rationale, alternatives, confidence, based_on, metadata };
-                let (id, kind, content) = (new.id.uuid(), EntryKind::Decision, new.decision);
-                Self {
-                    id,
-                    session: new.session_id,
-                    seq: new.seq,
-                    kind,
-                    content,
-                    detail,
-                    created_at: new.created_at.0,
-                }
+                (new.id.uuid(), EntryKind::Decision, new.created_at.0, new.decision, detail)
             }
             Entry::Interaction(new) => {
                 let Interaction { role, counterparty, metadata, .. } = new;
                 let detail = Detail::Interaction { role, counterparty, metadata };
-                let (id, kind, content) = (new.id.uuid(), EntryKind::Interaction, new.content);
-                Self {
-                    id,
-                    session: new.session_id,
-                    seq: new.seq,
-                    kind,
-                    content,
-                    detail,
-                    created_at: new.created_at.0,
-                }
+                (new.id.uuid(), EntryKind::Interaction, new.created_at.0, new.content, detail)
             }
-        }
+        };
+        Self { id, session, seq, kind, content, detail, created_at }
     }
 }
 

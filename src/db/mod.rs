@@ -1,6 +1,7 @@
 //! Postgres: the pool, and the two kinds of transaction through which all data is reached.
 
 mod audit;
+mod columns;
 mod error;
 mod inspect;
 mod listen;
@@ -18,6 +19,7 @@ use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::sync::Notify;
 
+pub use columns::columns;
 pub use error::OnConstraint;
 pub use inspect::{Inspection, check_schema, inspect, reach};
 pub use listen::{Follower, Listener, notify};

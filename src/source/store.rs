@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 use super::{Client, Source, SourceTextKind};
-use crate::db::{OperatorTx, TenantTx};
+use crate::db::{OperatorTx, TenantTx, columns};
 use crate::error::Result;
 use crate::id::{MemoryId, SourceId, TenantId};
 
@@ -129,9 +129,7 @@ pub async fn silence(tx: &mut TenantTx, memories: &[MemoryId]) -> Result<()> {
 
 /// Takes the text out of the sources of records of many tenants.
 pub async fn silence_everywhere(tx: &mut OperatorTx, memories: &[(TenantId, i32, MemoryId)]) -> Result<()> {
-    let tenants: Vec<Uuid> = memories.iter().map(|(tenant, ..)| tenant.uuid()).collect();
-    let namespaces: Vec<i32> = memories.iter().map(|(_, ns, _)| *ns).collect();
-    let ids: Vec<Uuid> = memories.iter().map(|(.., id)| id.uuid()).collect();
+    let (tenants, namespaces, ids) = columns(memories);
     sqlx::query!(
         "UPDATE sources s
          SET content = NULL, description = NULL, conversation_title = NULL
@@ -150,9 +148,7 @@ pub async fn silence_everywhere(tx: &mut OperatorTx, memories: &[(TenantId, i32,
 
 /// Removes sources without records.
 pub async fn drop_unused(tx: &mut OperatorTx, sources: &[(TenantId, i32, SourceId)]) -> Result<()> {
-    let tenants: Vec<Uuid> = sources.iter().map(|(tenant, ..)| tenant.uuid()).collect();
-    let namespaces: Vec<i32> = sources.iter().map(|(_, ns, _)| *ns).collect();
-    let ids: Vec<Uuid> = sources.iter().map(|(.., id)| id.uuid()).collect();
+    let (tenants, namespaces, ids) = columns(sources);
     sqlx::query!(
         "DELETE FROM sources s
          USING unnest($1::uuid[], $2::int4[], $3::uuid[]) AS old(tenant_id, ns, source_id)

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use crate::auth::Namespace;
-use crate::db::OperatorTx;
+use crate::db::{OperatorTx, columns};
 use crate::error::{Error, Result};
 use crate::id::{MemoryId, TenantId};
 use crate::memory::access::{Access, Place};
@@ -70,9 +70,7 @@ pub async fn lock_tombstones(
 
 /// Removes records. History goes with them.
 pub async fn purge(tx: &mut OperatorTx, records: &[(TenantId, i32, MemoryId)]) -> Result<u64> {
-    let tenants: Vec<Uuid> = records.iter().map(|(tenant, ..)| tenant.uuid()).collect();
-    let namespaces: Vec<i32> = records.iter().map(|(_, ns, _)| *ns).collect();
-    let ids: Vec<Uuid> = records.iter().map(|(.., id)| id.uuid()).collect();
+    let (tenants, namespaces, ids) = columns(records);
     let done = sqlx::query!(
         "DELETE FROM memories m
          USING unnest($1::uuid[], $2::int4[], $3::uuid[]) AS gone(tenant_id, ns, memory_id)

@@ -11,6 +11,7 @@ mod inputs;
 mod model;
 mod offer;
 mod slots;
+mod version;
 
 use std::time::Duration;
 
