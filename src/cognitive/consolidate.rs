@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::decision::Decision;
 use super::entry::{Entry, EntryKind};
-use super::store;
+use super::entry_store;
 use crate::app::App;
 use crate::auth::Permit;
 use crate::candidate::batch::write_all;
@@ -71,7 +71,7 @@ impl<'a> Consolidation<'a> {
             let page = {
                 let mut tx = app.db.begin(reader).await?;
                 let kind = EntryKind::Decision;
-                store::entries_of_kind(&mut tx, self.session, kind, self.last_seq, PAGE).await?
+                entry_store::entries_of_kind(&mut tx, self.session, kind, self.last_seq, PAGE).await?
             };
             let decisions: Vec<Decision> = page.into_iter().filter_map(decision).collect();
             let Some(last_seq) = decisions.last().map(|decision| decision.seq) else { return Ok(()) };

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::entry::Entry;
 use super::prompt::{self, Line, Part};
-use super::{parse_session, store};
+use super::{entry_store, parse_session, store};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller};
 use crate::error::{Error, Result};
@@ -110,7 +110,7 @@ pub async fn context(app: &App, caller: &Caller, id: &str, query: &ContextQuery)
     let (goal, entries) = {
         let mut tx = app.db.begin(&permit).await?;
         let session = store::find(&mut tx, id).await?.ok_or(Error::NotFound("session"))?;
-        (session.goal, store::latest(&mut tx, id, LATEST).await?)
+        (session.goal, entry_store::latest(&mut tx, id, LATEST).await?)
     };
     let (slots, found) = tokio::join!(slots(app, caller), records(app, caller, &goal));
     let (slots, no_slots) = or_left_out("slots", slots)?;

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::decision::Decision;
 use super::interaction::{Interaction, Role};
 use super::thought::{Thought, ThoughtKind};
-use super::{parse_session, store};
+use super::{entry_store, parse_session};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller};
 use crate::db::with_retry;
@@ -96,7 +96,7 @@ where
         let stored = Stored::from(new.clone().into());
         with_retry(|| async {
             let mut tx = app.db.begin(permit).await?;
-            let seq = store::add(&mut tx, permit, &stored).await?;
+            let seq = entry_store::add(&mut tx, permit, &stored).await?;
             let answer = Answer::ok(reply(new.clone(), seq));
             claim.settle(&mut tx, permit, &answer).await?;
             tx.commit().await?;

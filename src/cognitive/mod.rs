@@ -11,6 +11,7 @@ mod consolidate;
 pub mod context;
 pub mod decision;
 pub mod entry;
+mod entry_store;
 pub mod interaction;
 mod prompt;
 pub mod read;
@@ -206,7 +207,7 @@ pub async fn look_up(
     entries: &[(SessionId, i64)],
 ) -> Result<(Vec<Session>, Vec<Entry>)> {
     let sessions = if sessions.is_empty() { Vec::new() } else { store::find_many(tx, sessions).await? };
-    let entries = if entries.is_empty() { Vec::new() } else { store::entries_at(tx, entries).await? };
+    let entries = if entries.is_empty() { Vec::new() } else { entry_store::entries_at(tx, entries).await? };
     Ok((sessions, entries))
 }
 

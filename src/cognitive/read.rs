@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::entry::Entry;
-use super::{MAX_AGENT_ID_BYTES, Session, SessionReply, SessionStatus, parse_session, store};
+use super::{MAX_AGENT_ID_BYTES, Session, SessionReply, SessionStatus, entry_store, parse_session, store};
 use crate::app::App;
 use crate::auth::{Action, Area, Caller};
 use crate::error::{Error, Result};
@@ -107,7 +107,7 @@ pub async fn timeline(app: &App, caller: &Caller, id: &str, query: &TimelineQuer
     let limit = limit.unwrap_or_default().get();
     let mut tx = app.db.begin(&permit).await?;
     store::find(&mut tx, id).await?.ok_or(Error::NotFound("session"))?;
-    let mut entries = store::entries(&mut tx, id, after, limit + 1).await?;
+    let mut entries = entry_store::entries(&mut tx, id, after, limit + 1).await?;
     let has_more = entries.len() > limit;
     entries.truncate(limit);
     let next_after_seq = entries.last().filter(|_| has_more).map(Entry::seq);

@@ -5,6 +5,7 @@
 //! - Nothing of the text is lost in taking it apart (XD-05, [`split`]).
 
 pub mod date;
+mod item;
 mod manage;
 mod save;
 mod search;
