@@ -177,12 +177,22 @@ pub async fn progress(tx: &mut OperatorTx, tenants: &[TenantId]) -> Result<Vec<(
     Ok(rows.into_iter().map(|row| (TenantId::from_uuid(row.tenant_id), row.seq)).collect())
 }
 
-/// How far the namespace has been numbered.
-pub async fn head(tx: &mut TenantTx) -> Result<Head> {
+/// How far the namespace has been numbered. What is older than this is gone, whether or not it was purged.
+pub async fn head(tx: &mut TenantTx, kept: DateTime<Utc>) -> Result<Head> {
     let row = sqlx::query!(
-        "SELECT seq, purged FROM event_heads WHERE tenant_id = $1 AND ns = $2",
+        "SELECT h.seq, greatest(h.purged, coalesce(first.seq - 1, h.seq)) AS \"purged!\"
+         FROM event_heads h
+         LEFT JOIN LATERAL (
+           SELECT e.seq
+           FROM events e
+           WHERE e.tenant_id = h.tenant_id AND e.ns = h.ns AND e.seq IS NOT NULL AND e.at >= $3
+           ORDER BY e.seq
+           LIMIT 1
+         ) first ON true
+         WHERE h.tenant_id = $1 AND h.ns = $2",
         tx.tenant(),
-        tx.ns()
+        tx.ns(),
+        kept,
     )
     .fetch_optional(&mut **tx)
     .await?;

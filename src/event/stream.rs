@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio::sync::watch;
 
+use super::KEPT_FOR;
 use super::hub::{Topic, Turn};
 use super::payload::{Event, Notification, What};
 use super::store::{self, Row};
@@ -51,7 +52,7 @@ pub async fn open(app: &App, caller: &Caller, after: Option<&str>, turn: Turn) -
     let word = app.events.follow(permit.tenant());
     let head = {
         let mut tx = app.db.begin(&permit).await?;
-        store::head(&mut tx).await?
+        store::head(&mut tx, app.clock.now() - KEPT_FOR).await?
     };
     let position = match after {
         None => head.seq,

@@ -71,16 +71,21 @@ async fn events_are_kept_for_seven_days_and_then_410_r29() {
         assert_eq!(all.told().await["params"]["seq"], seq);
     }
     app.app.clock.shift(TimeDelta::minutes(6));
-    memtide::job::tidy(&app.app).await;
-    let token = holding(&app, &made, json!({})).await;
-    let mut oldest = Follower::open(false, address, &token, Some(0)).await;
-    assert_eq!(oldest.told().await["params"]["seq"], 3);
-    let mut just = Follower::open(true, address, &token, Some(2)).await;
-    assert_eq!(just.told().await["params"]["seq"], 3);
-    let refused = Sse::open(address, &token, Some("1")).await.err();
-    assert_eq!(refused, Some((410, "cursor_expired".to_owned())));
-    let mut socket = Socket::open(address, &token, "?after=1").await.unwrap();
-    assert_eq!(socket.closed().await, 4410);
+    // Before the purge has run, and after.
+    for is_purged in [false, true] {
+        if is_purged {
+            memtide::job::tidy(&app.app).await;
+        }
+        let token = holding(&app, &made, json!({})).await;
+        let mut oldest = Follower::open(false, address, &token, Some(0)).await;
+        assert_eq!(oldest.told().await["params"]["seq"], 3);
+        let mut just = Follower::open(true, address, &token, Some(2)).await;
+        assert_eq!(just.told().await["params"]["seq"], 3);
+        let refused = Sse::open(address, &token, Some("1")).await.err();
+        assert_eq!(refused, Some((410, "cursor_expired".to_owned())));
+        let mut socket = Socket::open(address, &token, "?after=1").await.unwrap();
+        assert_eq!(socket.closed().await, 4410);
+    }
 }
 
 /// A token that may not read events is refused a stream, but may hold a connection.
