@@ -25,7 +25,8 @@ use crate::error::{Error, Result};
 /// The header that carries a capability.
 const CAPABILITY: &str = "x-akasha-capability";
 
-const NONE: &str = "a capability is needed, in the x-akasha-capability header";
+const NONE: &str = "a token is needed: a capability in the x-akasha-capability header, or a capability or personal token as \
+    Authorization: Bearer";
 const NOT_OURS: &str = "the bearer is not one of ours";
 const ELSEWHERE: &str = "an operator key works on /v1/admin only";
 
