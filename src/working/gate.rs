@@ -28,7 +28,7 @@ pub struct Candidate {
 pub enum Reason {
     /// It came in.
     Admitted,
-    /// Its priority is below the threshold, or its activation below that at which items leave.
+    /// Its priority is below the threshold.
     BelowThreshold,
     /// Others of the request have a higher priority.
     Outranked,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::activation::{SLACK, Trace};
+use super::activation::Trace;
 use super::attention::{check_version, stale};
 use super::binding::{self, Binding};
 use super::decay::Law;
@@ -239,11 +239,10 @@ fn judge(
     now_ms: i64,
 ) -> Result<(Vec<Candidate>, Vec<Reason>)> {
     let engine = &config.engine;
-    let active = |item: &OfferedItem| Trace::new(level(item), now_ms).activation(&engine.decay, now_ms);
     let candidate = |(item, relevance): (&OfferedItem, &Option<f64>)| {
         let observed_ms = item.observed_at.map_or(now_ms, |time| time.0.timestamp_millis());
         let relevance = relevance.unwrap_or(DEFAULT_RELEVANCE);
-        let activation = active(item);
+        let activation = Trace::new(level(item), now_ms).activation(&engine.decay, now_ms);
         let priority = gate::priority(
             &engine.priority_weights,
             gate::recency(now_ms - observed_ms),
@@ -254,15 +253,9 @@ fn judge(
         Candidate { id: item.id.clone(), priority, relevance, observed_ms }
     };
     let candidates: Vec<Candidate> = offer.items.iter().zip(relevances).map(candidate).collect();
-    // What would leave as it comes takes nobody's place.
-    let stays = |&place: &usize| active(&offer.items[place]) >= engine.evict_below - SLACK;
-    let staying: Vec<usize> = (0..candidates.len()).filter(stays).collect();
-    let competing: Vec<Candidate> = staying.iter().map(|&place| candidates[place].clone()).collect();
     let mut chance = [0; 8];
     getrandom::fill(&mut chance).map_err(|error| Error::internal(error.to_string()))?;
-    let verdicts = gate::judge(&engine.gate, &competing, u64::from_le_bytes(chance));
-    let mut reasons = vec![Reason::BelowThreshold; candidates.len()];
-    staying.into_iter().zip(verdicts).for_each(|(place, verdict)| reasons[place] = verdict);
+    let reasons = gate::judge(&engine.gate, &candidates, u64::from_le_bytes(chance));
     Ok((candidates, reasons))
 }
 
