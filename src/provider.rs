@@ -91,12 +91,7 @@ impl Provider {
             .redirect(redirect::Policy::none())
             .build()
             .map_err(|error| error.to_string())?;
-        let backoff = ExponentialBuilder::default()
-            .with_jitter()
-            .with_min_delay(FIRST_PAUSE)
-            .with_max_delay(LONGEST_PAUSE)
-            .with_max_times(access.retries);
-        Ok(Self { client, url, backoff })
+        Ok(Self { client, url, backoff: backoff(access.retries) })
     }
 
     /// What `read` makes of the answer's body, of so many bytes at most; asked again while that may help.
@@ -149,6 +144,15 @@ impl From<reqwest::Error> for Fault {
     }
 }
 
+/// Pauses that grow, and differ by chance, so that nodes that failed together do not ask together.
+fn backoff(retries: usize) -> ExponentialBuilder {
+    ExponentialBuilder::default()
+        .with_jitter()
+        .with_min_delay(FIRST_PAUSE)
+        .with_max_delay(LONGEST_PAUSE)
+        .with_max_times(retries)
+}
+
 fn checked(response: Response) -> Result<Response, Fault> {
     let status = response.status();
     let kind = match status {
@@ -175,4 +179,21 @@ async fn body(mut response: Response, limit_bytes: usize) -> Result<String, Faul
         body.extend_from_slice(&chunk);
     }
     String::from_utf8(body).map_err(|_| Fault::new(FaultKind::Senseless, "its answer is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use backon::BackoffBuilder;
+
+    use super::*;
+
+    #[test]
+    fn pauses_differ_by_chance() {
+        let first = |_| backoff(3).build().next().unwrap();
+        let pauses: BTreeSet<Duration> = (0..100).map(first).collect();
+        assert!(pauses.len() > 50, "{pauses:?}");
+        assert!(pauses.iter().all(|pause| (FIRST_PAUSE..=2 * FIRST_PAUSE).contains(pause)), "{pauses:?}");
+    }
 }

@@ -13,8 +13,8 @@ const JITTER: f64 = 0.25;
 
 /// How long to wait after this many attempts.
 pub fn wait(attempts: i32, job: JobId) -> TimeDelta {
-    let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(8);
-    let full = FIRST * 3_i32.pow(doublings);
+    let earlier = u32::try_from(attempts - 1).unwrap_or(0).min(8);
+    let full = FIRST * 3_i32.pow(earlier);
     // The last bits of an id are random: no other source of chance is needed.
     let chance = f64::from((job.uuid().as_u128() % 1_000) as u16) / 1_000.0;
     let factor = 1.0 + JITTER * (2.0 * chance - 1.0);
