@@ -17,9 +17,9 @@ test: ## check format, lints, .sqlx and docs, and run all tests
 	@scripts/setup.sh
 	cargo fmt --all --check
 	cargo clippy -p memtide -p memtide-kernel --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --locked
 	scripts/check_sqlx.sh
 	set -a; . .dev/test.env; set +a; cargo test --locked -p memtide -p memtide-kernel
-	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --locked
 
 demo: .dev/env ## remember a small conversation in the running stack and ask six questions
 	@cargo run --locked --example demo

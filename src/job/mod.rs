@@ -8,7 +8,7 @@
 //! - Tenants take turns, and none has more than a few jobs under way at once.
 //! - A job says why it failed, and never what its text says.
 //!
-//! Housekeeping, which nobody asked for, is in [`housekeeping`].
+//! Housekeeping, which nobody asked for, is in `housekeeping`.
 
 pub mod admin;
 mod admin_store;

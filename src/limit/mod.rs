@@ -1,7 +1,7 @@
 //! How much a tenant may do: requests in time, requests at once, open streams (R-34, F-11).
 //!
 //! - Each node counts for itself, and grants its share of what the tenant has: the whole, divided by the nodes that are
-//!   up ([`nodes`]). No request waits for another machine, and without Redis the last known number of nodes stands.
+//!   up (`nodes`). No request waits for another machine, and without Redis the last known number of nodes stands.
 //! - Limits are known in memory, told of changes as tokens are, and looked for every two seconds in any case.
 //! - A tenant without limits costs a look into a map.
 

@@ -1,7 +1,7 @@
 //! The MCP door: the four tools of `WorkingMemory` over streamable HTTP, without sessions (XD-02, R-36).
 //!
 //! - Who calls is known before the protocol is looked at: a request without authority is 401 like any other.
-//! - [`message`] refuses what is no request in our words; the SDK then negotiates versions and frames answers.
+//! - `message` refuses what is no request in our words; the SDK then negotiates versions and frames answers.
 //! - A tool that fails answers with the same error as REST would ([`tools`]); only what breaks the protocol is an error
 //!   of JSON-RPC (XD-04).
 
